@@ -1,0 +1,99 @@
+"""The techniques, and in which order they are tried for a step.
+
+A technique is data here and one function of a platform there. Which may run is a property of the desktop: on the
+person's own only those that disturb nothing; on a desktop of the agent's own all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from alongside.core.errors import Invalid
+
+
+class Disturbs(Flag):
+    """What a technique may change besides its effect."""
+
+    NOTHING = 0
+    FOCUS = auto()
+    STACKING = auto()
+    POINTER = auto()
+    KEYBOARD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Technique:
+    """One way to deliver a step; ``told`` is a line for people."""
+
+    name: str
+    disturbs: Disturbs
+    told: str
+
+
+_REAL = Disturbs.POINTER | Disturbs.FOCUS | Disturbs.STACKING
+TECHNIQUES = {
+    one.name: one
+    for one in (
+        Technique("atspi.action", Disturbs.NOTHING, "the element's own action, over the accessibility bus"),
+        Technique("atspi.selection", Disturbs.NOTHING, "selecting a child of a list, combo or tab list"),
+        Technique("atspi.value", Disturbs.NOTHING, "setting the number of a slider, spin button or cell"),
+        Technique("atspi.text", Disturbs.NOTHING, "editing text over the accessibility bus"),
+        Technique("atspi.focus", Disturbs.FOCUS | Disturbs.STACKING, "taking the focus over the accessibility bus"),
+        Technique("xtest.pointer", _REAL, "the desktop's own pointer"),
+        Technique("xtest.keys", Disturbs.KEYBOARD | Disturbs.FOCUS | Disturbs.STACKING, "the desktop's own keyboard"),
+        Technique("xtest.choose", _REAL, "opening a list or menu with the pointer and choosing in it"),
+    )
+}
+
+_ACTION = ("atspi.action", "xtest.pointer")
+LADDERS: dict[str, tuple[str, ...]] = {
+    "click": _ACTION,
+    "invoke": ("atspi.action",),
+    "toggle": _ACTION,
+    "check": _ACTION,
+    "uncheck": _ACTION,
+    "double_click": ("xtest.pointer",),
+    "right_click": ("xtest.pointer",),
+    "hover": ("xtest.pointer",),
+    "drag": ("xtest.pointer",),
+    "scroll": ("xtest.pointer",),
+    "type": ("atspi.text", "xtest.keys"),
+    "set": ("atspi.value", "atspi.selection", "atspi.text", "xtest.choose", "xtest.keys"),
+    "clear": ("atspi.text", "xtest.keys"),
+    "key": ("xtest.keys",),
+    "select": ("atspi.selection", "atspi.action", "xtest.choose", "xtest.pointer"),
+    "expand": ("atspi.action", "xtest.keys"),
+    "collapse": ("atspi.action", "xtest.keys"),
+    "focus": ("atspi.focus", "xtest.pointer"),
+    "menu": ("atspi.action", "xtest.choose"),
+}
+
+# Steps that say what must hold afterwards: a technique that changed nothing may be followed by the next one.
+REPEATABLE = frozenset({"set", "clear", "select", "check", "uncheck", "expand", "collapse", "focus"})
+
+
+def ladder(do: str, allowed: Disturbs, via: str | None = None) -> tuple[list[Technique], list[str]]:
+    """The techniques to try for a step, in order, and a line for each that may not run here.
+
+    ``allowed`` is what may be disturbed on this desktop. ``via`` pins one technique.
+    """
+    names = LADDERS.get(do, ())
+    if via is not None:
+        if via not in TECHNIQUES:
+            raise Invalid(f"There is no technique {via!r:.40}.", next="via: one of " + ", ".join(TECHNIQUES))
+        if via not in names:
+            raise Invalid(f"`{do}` has no technique {via}.", next="via: one of " + ", ".join(names))
+        names = (via,)
+    tried = [TECHNIQUES[name] for name in names]
+    return (
+        [one for one in tried if one.disturbs in allowed],
+        [f"{one.name}: disturbs {_words(one.disturbs & ~allowed)}" for one in tried if one.disturbs not in allowed],
+    )
+
+
+def _words(disturbs: Disturbs) -> str:
+    return " and ".join(str(flag.name).lower() for flag in Disturbs if flag in disturbs)
+
+
+EVERYTHING = Disturbs.FOCUS | Disturbs.STACKING | Disturbs.POINTER | Disturbs.KEYBOARD

@@ -1,0 +1,163 @@
+"""What a platform offers to the driver, as protocols. A platform delivers and reads; it never judges.
+
+Everything is awaited: a platform whose calls block runs them on the one thread that owns its connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alongside.core.elements import Element, Snapshot, Window
+    from alongside.core.geometry import Point, Rect
+    from alongside.core.steps import Button, Step
+
+
+@dataclass(frozen=True, slots=True)
+class NativeWindow:
+    """A top-level window as the platform knows it; ``bounds`` of its contents in the display, ``frame`` with borders.
+
+    ``kind`` is normal, dialog, popup (menus, lists of combos, tooltips) or other (docks, desktops). ``states`` are
+    active, minimised, maximised, covered, hidden, modal. Listed from the bottom of the stack to its top.
+    """
+
+    native: int
+    title: str
+    wm_class: str
+    pid: int
+    bounds: Rect
+    frame: Rect
+    kind: str = "normal"
+    states: frozenset[str] = frozenset()
+    owner: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """A picture: rows of 4 bytes a pixel, blue first; the fourth byte means nothing."""
+
+    width: int
+    height: int
+    data: bytes
+
+
+class Windows(Protocol):
+    async def list(self) -> list[NativeWindow]: ...
+
+    async def activate(self, native: int) -> None:
+        """Bring it to the front with the focus (desktops of the agent's own)."""
+
+    async def at(self, point: Point) -> int | None:
+        """The top-level window that a point of the display lies in, pop-ups included."""
+
+
+class Screen(Protocol):
+    async def size(self) -> tuple[int, int]: ...
+
+    async def window(self, native: int) -> Pixels:
+        """The contents of one window, also where other windows cover it; ``Minimised`` where it is not mapped."""
+
+    async def display(self) -> Pixels: ...
+
+
+class Input(Protocol):
+    """A real pointer and keyboard. Only a desktop that is the agent's own has one."""
+
+    async def move(self, point: Point) -> None: ...
+
+    async def press(self, button: Button) -> None: ...
+
+    async def release(self, button: Button) -> None: ...
+
+    async def wheel(self, direction: str, clicks: int) -> None: ...
+
+    async def keys(self, chord: str, repeat: int = 1) -> None:
+        """A chord such as ``ctrl+shift+s``; ``Invalid`` names a key that does not exist."""
+
+    async def hold(self, modifiers: Sequence[str]) -> None: ...
+
+    async def let_go(self, modifiers: Sequence[str]) -> None: ...
+
+    async def type(self, text: str) -> None:
+        """Any Unicode text; new lines and tabs are the keys Return and Tab. The keymap is left as it was."""
+
+    async def release_all(self) -> None:
+        """Let go of everything that is held down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a technique sent; ``unknown`` where the application did not answer in time (it may still act)."""
+
+    told: str = ""
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One step with everything it takes to deliver it: the element or the point (in the window's frame) it is for."""
+
+    step: Step
+    window: Window
+    snapshot: Snapshot
+    element: Element | None = None
+    point: Point | None = None
+    end: Point | None = None
+
+    def the_element(self) -> Element:
+        if self.element is None:
+            raise Passed("a point is not an element")
+        return self.element
+
+
+class Passed(Exception):  # noqa: N818 - not an error: the next technique is tried
+    """A technique cannot deliver this step to this element; the reason is kept for the outcome. Nothing was sent."""
+
+
+class Tree(Protocol):
+    """The accessibility tree of the windows of a desktop."""
+
+    async def snapshot(self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0) -> Snapshot:
+        """Every element of a window and its open pop-ups; ``AppHung`` or ``AppGone``, never a part that looks whole."""
+
+    async def read(self, element: Element) -> Element | None:
+        """The same element read again; None when it is gone. ``AppHung`` where it does not answer."""
+
+    async def watch(self, snapshot: Snapshot) -> float:
+        """Listen to the window's application; since when (monotonic seconds)."""
+
+    def last_change(self, key: str) -> float | None:
+        """When an event last said that an element changed (monotonic seconds)."""
+
+
+class Platform(Protocol):
+    """One desktop: all the ports of it, and the delivery of a step by one technique of the ladder."""
+
+    windows: Windows
+    screen: Screen
+    tree: Tree
+
+    async def deliver(self, technique: str, act: Act) -> Delivery:
+        """Send a step by one technique; ``Passed`` when it has no such way (then nothing was sent)."""
+
+    async def launch(self, application: str, arguments: Sequence[str]) -> int:
+        """Start an application readable and silent; its process id."""
+
+    async def status(self) -> list[Row]:
+        """What works here and what does not."""
+
+    async def close(self) -> None:
+        """Let go of everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a status: what, whether it works, what was found, and the command that mends it."""
+
+    name: str
+    ok: bool
+    told: str
+    mend: str = ""

@@ -1,0 +1,162 @@
+"""What counts as evidence that a step had its effect.
+
+==============================  ====================================================================================
+the target shows it             ``implied``: the value that was set, the box that was checked, the row that was selected
+the target is gone              after delivery it is not there any more
+a window opened or closed       a window, menu or dialog of the application (tooltips never count)
+something else changed          that had been still before delivery, and is no clock: ``changes``
+==============================  ====================================================================================
+
+What moves by itself never counts: an element that changed outside of any step is *restless* from then on, and a change
+of digits alone is believed only of an element that was watched for ``PROBATION`` without changing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alongside.core.checks import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from alongside.core.elements import Element, Snapshot
+    from alongside.core.steps import Step
+
+# An element must have been still this long before a step for its change to be the step's (seconds).
+STILL = 0.3
+# Anything that changes by itself about once a second shows it within this time (seconds).
+PROBATION = 1.2
+# A state that was reached must still hold this long after it was first seen (seconds).
+HOLDS = 0.15
+# States that a click changes whatever it does.
+_PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
+_CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+_CLOCK = re.compile(r"\d{1,2}[:.]\d{2}([:.]\d{2})?")
+_DIGITS = re.compile(r"[\d\W_]+")
+
+
+def implied(step: Step, target: Element | None) -> Check | None:
+    """The state that ``step`` asks of its target, if it asks for one."""
+    match step.do:
+        case "set":
+            return Check(value=step.value)
+        case "clear":
+            return Check(value="")
+        case "check" | "uncheck" if target is not None:
+            if target.role == "button" and "pressed" in target.knows:
+                return None
+            return Check(checked=step.do == "check")
+        case "select" if step.value is not None:
+            return Check(value=step.value)
+        case "select":
+            return Check(checked=True) if target is not None and "checked" in target.knows else Check(selected=True)
+        case "expand" | "collapse":
+            return Check(expanded=step.do == "expand")
+        case "focus":
+            return Check(focused=True)
+        case "click" | "invoke" | "toggle" if target is not None:
+            return _flipped(target)
+    return None
+
+
+def _flipped(target: Element) -> Check | None:
+    """What a click on something with a state of its own leads to."""
+    if target.role in {"radio", "menuitemradio"}:
+        return Check(checked=True)
+    if target.role in _CHECKABLE and (checked := target.state("checked")) is not None:
+        return Check(checked=not checked)
+    if target.role == "tab":
+        return Check(selected=True)
+    return None
+
+
+def typed(before: Element, after: Element, text: str) -> bool | None:
+    """Whether a field holds what was typed: the old text with the new somewhere in it, or in a selection's place."""
+    if before.secret or after.value is None:
+        return None
+    old, new = before.value or "", after.value
+    text = text.replace("\r", "")
+    if "multiline" not in after.states:
+        text = text.rstrip("\n\t")
+    if len(new) == len(old) + len(text):
+        return any(old[:at] + text + old[at:] == new for at in _positions(new, text))
+    return text in new and new != old
+
+
+def _positions(whole: str, part: str) -> Iterator[int]:
+    at = whole.find(part)
+    while at >= 0:
+        yield at
+        at = whole.find(part, at + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One element that is not what it was: how it is now (or was, if it is gone), and what was changed."""
+
+    element: Element
+    kind: str  # added, removed, changed
+    digits: bool = False
+
+
+def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], bool]) -> list[Change]:
+    """What differs in a window, without what moves by itself and without what any click changes."""
+    found = []
+    for element in after:
+        old = before.by_key.get(element.key)
+        if old is None:
+            if (element.name or element.value) and not _inside(element, after, restless):
+                found.append(Change(element, "added", _digits(element.name) and _digits(element.value)))
+        elif _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
+            found.append(Change(element, "changed", _only_digits(old, element)))
+    found += [
+        Change(element, "removed")
+        for element in before
+        if element.key not in after.by_key
+        and (element.name or element.value)
+        and not _inside(element, before, restless)
+    ]
+    return sorted(found, key=lambda one: (one.digits, one.kind != "changed"))
+
+
+def differing(before: Snapshot, after: Snapshot) -> list[str]:
+    """The keys of the elements that differ, and of those whose children do."""
+    keys = []
+    for element in after:
+        old = before.by_key.get(element.key)
+        if old is None or _differs(old, element):
+            keys.append(element.key if old is not None else element.parent or element.key)
+    keys += [one.parent or one.key for one in before if one.key not in after.by_key]
+    return keys
+
+
+def _differs(old: Element, new: Element) -> bool:
+    if (old.role, old.name, old.value) != (new.role, new.name, new.value):
+        return True
+    return old.states - _PASSING != new.states - _PASSING
+
+
+def _inside(element: Element, snapshot: Snapshot, restless: Callable[[Element], bool]) -> bool:
+    above = snapshot.by_key.get(element.parent or "")
+    return restless(element) or (above is not None and restless(above))
+
+
+def _clock(old: Element, new: Element) -> bool:
+    """Whether both texts are times of day: they change by themselves, if only once a minute."""
+    pairs = ((old.name, new.name), (old.value or "", new.value or ""))
+    return any(a != b and _CLOCK.search(a) and _CLOCK.search(b) for a, b in pairs) and not (old.states ^ new.states)
+
+
+def _only_digits(old: Element, new: Element) -> bool:
+    """Whether only digits and signs differ: a counter, a percentage, a spinner of characters."""
+    if old.role != new.role or old.states - _PASSING != new.states - _PASSING:
+        return False
+    strip = _DIGITS.sub
+    return strip("", old.name) == strip("", new.name) and strip("", old.value or "") == strip("", new.value or "")
+
+
+def _digits(text: str | None) -> bool:
+    return not text or not _DIGITS.sub("", text)

@@ -1,0 +1,193 @@
+"""Delivering steps through AT-SPI: actions by known names, selection, values, text, focus.
+
+Never an action by its index alone: GTK labels and text views carry clipboard and delete actions in the first places,
+and one of them ends GTK 4.8 (measured).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbus_fast import Variant
+
+from alongside.core.errors import AppHung
+from alongside.core.ports import Act, Delivery, Passed
+from alongside.core.targets import plain
+from alongside.platforms.linux.atspi.bus import (
+    ACCESSIBLE,
+    ACTION,
+    COMPONENT,
+    EDITABLE,
+    PROPERTIES,
+    SELECTION,
+    TEXT,
+    VALUE,
+    Bus,
+    Call,
+    CallFailed,
+    Node,
+    get,
+)
+from alongside.platforms.linux.atspi.tree import origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from alongside.core.elements import Element
+
+# What each kind of element calls its main action, in lower case, by GTK, Qt, Chromium, Firefox, LibreOffice, Swing.
+_CLICKS: dict[str, tuple[str, ...]] = {
+    "button": ("click", "press", "toggle", "dodefault", "do default"),
+    "link": ("jump", "click", "press", "activate", "dodefault"),
+    "menuitem": ("click", "press", "trigger", "dodefault", "select", "activate"),
+    "menuitemcheckbox": ("click", "press", "toggle", "check", "uncheck", "dodefault"),
+    "menuitemradio": ("click", "press", "toggle", "check", "select", "dodefault"),
+    "checkbox": ("click", "press", "toggle", "check", "uncheck", "dodefault"),
+    "switch": ("click", "press", "toggle", "check", "uncheck", "dodefault"),
+    "radio": ("click", "press", "toggle", "check", "select", "dodefault"),
+    "tab": ("press", "click", "switch", "select", "dodefault"),
+}
+_EXPANDS = ("expand or contract", "toggleexpand", "toggle", "expand")
+_COLLAPSES = ("expand or contract", "toggleexpand", "toggle", "collapse")
+_CHOICES = frozenset({"option", "menuitem", "menuitemradio", "tab", "row", "cell", "treeitem", "radio"})
+
+
+def _node(element: Element) -> Node:
+    return origin_of(element).node
+
+
+def _has(element: Element, interface: str) -> bool:
+    return interface in origin_of(element).interfaces
+
+
+async def _send(bus: Bus, call: Call, told: str) -> Delivery:
+    """One call that changes something. A time-out is unknown: it is carried out when the application goes on."""
+    try:
+        answer = await bus.call(call, 1.0)
+    except AppHung:
+        return Delivery(f"{told}: no answer", unknown=True)
+    except CallFailed as failed:
+        raise Passed(f"{call.member}: {failed.name.rpartition('.')[2]}") from None
+    if answer is False:
+        raise Passed(f"{call.member} was refused")
+    return Delivery(told)
+
+
+async def action(bus: Bus, act: Act) -> Delivery:
+    """The element's own action: what a click on it means, or expanding it."""
+    element = act.the_element()
+    do = act.step.do
+    if do == "click" and (act.step.button != "left" or act.step.count != 1 or act.step.modifiers):
+        raise Passed("only a plain click has an action")
+    known: tuple[str, ...]
+    if do == "expand":
+        known = _EXPANDS
+    elif do == "collapse":
+        known = _COLLAPSES
+    else:
+        known = _CLICKS.get(element.role, ())
+    names = [name.strip().lower() for name in element.actions]
+    name = next((one for one in known if one in names), None)
+    if name is None:
+        offered = ", ".join(element.actions) or "none"
+        raise Passed(f"no known action of a {element.role} for {do} (it offers: {offered:.80})")
+    index = names.index(name)
+    return await _send(bus, Call(_node(element), ACTION, "DoAction", "i", (index,)), f'action "{name}"')
+
+
+async def selection(bus: Bus, act: Act) -> Delivery:
+    """Choose a child of a list, combo, table or tab list: by the nearest ancestor that selects its children."""
+    element, step, snapshot = act.the_element(), act.step, act.snapshot
+    if step.value is not None:
+        container: Element | None = element
+        child = _choice(act, step.value)
+    elif element.role in _CHOICES:
+        child = element
+        container = next((one for one in snapshot.ancestors(element) if _has(one, SELECTION)), None)
+    else:
+        raise Passed(f"a {element.role} is not chosen from anything")
+    if container is None or not _has(container, SELECTION):
+        raise Passed("nothing above it selects its children")
+    # The child that is selected may be an ancestor of the named one: GTK 4 names the label inside the row.
+    chain = [child, *snapshot.ancestors(child)]
+    below = next((one for one in chain if one.parent == container.key), child)
+    index = await bus.try_call(Call(_node(below), ACCESSIBLE, "GetIndexInParent"))
+    if container.role == "combobox" and below is not child:
+        # GTK 3 combos count the items of their menu, not the menu.
+        index = await bus.try_call(Call(_node(child), ACCESSIBLE, "GetIndexInParent"))
+    if index is None or index < 0:
+        raise Passed("it has no place among its siblings")
+    if "multiselectable" not in container.states and container.role in {"table", "tree", "list", "listbox"}:
+        await bus.try_call(Call(_node(container), SELECTION, "ClearSelection"))
+    told = f'selection of "{child.name}"'
+    return await _send(bus, Call(_node(container), SELECTION, "SelectChild", "i", (int(index),)), told)
+
+
+def _choice(act: Act, wanted: str) -> Element:
+    options = [one for one in act.snapshot.below(act.the_element()) if one.role in _CHOICES]
+    for same in (lambda name: name == wanted, lambda name: plain(name) == plain(wanted)):
+        found = [one for one in options if same(one.name)]
+        if found:
+            return found[0]
+    raise Passed(f'no option "{wanted:.60}" is in the tree')
+
+
+async def value(bus: Bus, act: Act) -> Delivery:
+    """A number, for sliders, spin buttons and spreadsheet cells."""
+    element = act.the_element()
+    if not _has(element, VALUE) or element.role == "combobox":
+        raise Passed("it holds no number")
+    try:
+        number = float(act.step.value or "")
+    except ValueError:
+        raise Passed(f"{act.step.value!r:.40} is not a number") from None
+    node = _node(element)
+    call = Call(node, PROPERTIES, "Set", "ssv", (VALUE, "CurrentValue", Variant("d", number)))
+    return await _send(bus, call, "value")
+
+
+async def text(bus: Bus, act: Act) -> Delivery:
+    """Replace or insert text through the editable text interface: any Unicode, no keyboard."""
+    element, step = act.the_element(), act.step
+    if not _has(element, EDITABLE) or "readonly" in element.states:
+        raise Passed("its text cannot be edited this way")
+    if element.role == "spinbutton":
+        raise Passed("text set this way is not taken over by a spin button")  # measured on GTK 3 and 4
+    node, new = _node(element), step.wants_text()
+    if any(sign in new for sign in "\n\t\r") and "multiline" not in element.states:
+        raise Passed("new lines and tabs are keys here")
+    if step.do in {"set", "clear"}:
+        return await _send(bus, Call(node, EDITABLE, "SetTextContents", "s", (new,)), "text")
+    caret = await bus.try_call(get(node, TEXT, "CaretOffset"))
+    if caret is None or caret < 0:
+        raise Passed("it does not tell where its caret is")
+    if await bus.try_call(Call(node, TEXT, "GetNSelections")):
+        raise Passed("typing would replace its selection")
+    delivery = await _send(bus, Call(node, EDITABLE, "InsertText", "isi", (caret, new, len(new.encode()))), "text")
+    # GTK moves the caret with the text; Qt leaves it.
+    await bus.try_call(Call(node, TEXT, "SetCaretOffset", "i", (caret + len(new),)))
+    return delivery
+
+
+async def focus(bus: Bus, act: Act) -> Delivery:
+    """The keyboard focus (activates and raises the window on GTK 3: measured)."""
+    element = act.the_element()
+    if not _has(element, COMPONENT):
+        raise Passed("it cannot take the focus")
+    return await _send(bus, Call(_node(element), COMPONENT, "GrabFocus"), "focus")
+
+
+async def scroll_into_view(bus: Bus, element: Element) -> bool:
+    """Ask the application to scroll; many do not know how, so the caller reads the place again."""
+    if not _has(element, COMPONENT):
+        return False
+    return bool(await bus.try_call(Call(_node(element), COMPONENT, "ScrollTo", "u", (6,))))
+
+
+TECHNIQUES: dict[str, Callable[[Bus, Act], Awaitable[Delivery]]] = {
+    "atspi.action": action,
+    "atspi.selection": selection,
+    "atspi.value": value,
+    "atspi.text": text,
+    "atspi.focus": focus,
+}

@@ -1,0 +1,278 @@
+"""The Tree port of Linux: an X window's accessible objects as a snapshot of elements."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from alongside.core.elements import Element, Snapshot, Window
+from alongside.core.errors import AlongsideError, AppHung, Unavailable
+from alongside.core.geometry import Rect
+from alongside.platforms.linux.atspi import names
+from alongside.platforms.linux.atspi.bus import ACCESSIBLE, COMPONENT, REGISTRY, ROOT, Bus, Call, CallFailed, Node, get
+from alongside.platforms.linux.atspi.walk import SCREEN, WINDOW, Raw, Walk, read_one, visible_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+APPLICATION = "org.a11y.atspi.Application"
+_DAEMON = Node("org.freedesktop.DBus", "/org/freedesktop/DBus")
+# What AT-SPI calls a toolkit, in the words of SPEC and outcomes.
+_TOOLKITS = {"gtk": "GTK 3", "qt": "Qt", "chromium": "Chromium", "gecko": "Firefox", "vcl": "LibreOffice"}
+_NUMBERS = frozenset({"slider", "spinbutton", "progressbar", "scrollbar", "meter"})
+_CHOICES = frozenset({"option", "menuitem", "cell"})
+_OBJECT = "￼"
+
+
+class Origin(NamedTuple):
+    """What it takes to read an element again in its window's frame: where it lives, its toolkit, the frame's place."""
+
+    node: Node
+    toolkit: str
+    interfaces: frozenset[str]
+    dx: int
+    dy: int
+    coordinates: int
+    number: int
+
+
+class Application(NamedTuple):
+    bus: str
+    pid: int
+    toolkit: str
+
+
+def key_of(node: Node) -> str:
+    return f"{node.bus}{node.path}"
+
+
+class AtspiTree:
+    """Reads windows over one accessibility bus."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+        self._applications: dict[str, Application] = {}
+        self._frames: dict[int, Node] = {}
+
+    async def snapshot(self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0) -> Snapshot:
+        """Every element of a window and of its open pop-ups."""
+        application, frame = await self.frame(window, deadline)
+        coordinates = WINDOW if application.toolkit == "GTK 4" else SCREEN
+        roots = [frame, *await self._popup_roots(application, frame, popups)]
+        walk = Walk(self.bus, coordinates=coordinates)
+        raws = await walk.run(roots, deadline)
+        for huge in walk.huge:
+            await visible_part(self.bus, huge, walk, deadline)
+        labels = await self._labels(raws)
+        dx, dy = (0, 0) if coordinates == WINDOW else (-window.bounds.x, -window.bounds.y)
+        elements: list[Element] = []
+        for raw in raws:
+            _collect(raw, elements, labels, (application.toolkit, dx, dy, coordinates))
+        cuts = [f"{walk.unread} more elements were not read; look with `under` or `find`"] if walk.unread else []
+        return Snapshot(window, application.toolkit, tuple(elements), time.monotonic(), tuple(cuts))
+
+    async def read(self, element: Element) -> Element | None:
+        """An element read again; None when it is gone."""
+        origin = origin_of(element)
+        try:
+            raw = await read_one(self.bus, origin.node, coordinates=origin.coordinates)
+        except CallFailed:
+            return None
+        if raw is None:
+            return None
+        label = {raw.label: await self._name(raw.label)} if raw.label else {}
+        again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
+        if element.role == "combobox" and again.value is None:
+            below = Walk(self.bus, coordinates=origin.coordinates, most=500)
+            (raw,) = await below.run([origin.node], 1.0)
+            again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
+        return _placed(again, element)
+
+    async def frame(self, window: Window, deadline: float = 1.0) -> tuple[Application, Node]:
+        """The accessible object of a top-level window, by its process, then its title, then its place."""
+        applications = await self.applications(deadline)
+        same = [one for one in applications if one.pid == window.pid and window.pid]
+        candidates: list[tuple[int, Application, Node]] = []
+        hung: AlongsideError | None = None
+        for application in same or applications:
+            try:
+                candidates += [
+                    (score, application, node) for score, node in await self._scored(application, window, deadline)
+                ]
+            except AppHung as one:
+                hung = one
+        best = max(candidates, key=lambda one: one[0], default=None)
+        if best is None or best[0] <= 0:
+            if hung is not None:
+                raise hung
+            raise Unavailable(
+                f"{window.id} publishes no accessibility tree.",
+                next=f'look("{window.id}", image="standard") and act by points of the image',
+            )
+        return best[1], best[2]
+
+    async def applications(self, deadline: float = 1.0) -> list[Application]:
+        """Every application on the bus; several of one process are all there."""
+        registry = Node(REGISTRY, ROOT)
+        roots = await self.bus.call(Call(registry, ACCESSIBLE, "GetChildren"), deadline)
+        found = [bus for bus, _ in roots or ()]
+        new = [bus for bus in dict.fromkeys(found) if bus not in self._applications]
+        if new:
+            daemon = "org.freedesktop.DBus"
+            pids = await self.bus.gather([Call(_DAEMON, daemon, "GetConnectionUnixProcessID", "s", (b,)) for b in new])
+            for bus, pid in zip(new, pids, strict=True):
+                if pid is not None and (toolkit := await self._toolkit(bus)) is not None:
+                    self._applications[bus] = Application(bus, int(pid), toolkit)
+        self._applications = {bus: one for bus, one in self._applications.items() if bus in found}
+        return list(self._applications.values())
+
+    async def _toolkit(self, bus: str) -> str | None:
+        """Its toolkit's name; None for an application that does not answer (it is asked again next time)."""
+        root = Node(bus, ROOT)
+        try:
+            name, version = await self.bus.gather(
+                [get(root, APPLICATION, "ToolkitName"), get(root, APPLICATION, "Version")], 0.5
+            )
+        except AlongsideError:
+            return None
+        if str(name).lower() == "gtk" and str(version).startswith("4"):
+            return "GTK 4"
+        return _TOOLKITS.get(str(name).lower(), str(name or "unknown"))
+
+    async def _scored(self, application: Application, window: Window, deadline: float) -> list[tuple[int, Node]]:
+        root = Node(application.bus, ROOT)
+        try:
+            children = await self.bus.call(Call(root, ACCESSIBLE, "GetChildren"), min(deadline, 1.0))
+        except CallFailed:
+            return []
+        nodes = [Node(*one) for one in children or () if not one[1].endswith("/null")]
+        titles = await self.bus.gather([get(node, ACCESSIBLE, "Name") for node in nodes], min(deadline, 1.0))
+        places = await self.bus.gather(
+            [Call(node, COMPONENT, "GetExtents", "u", (SCREEN,)) for node in nodes], min(deadline, 1.0)
+        )
+        scored = []
+        for node, title, place in zip(nodes, titles, places, strict=True):
+            score = 1 if window.pid and application.pid == window.pid and len(nodes) == 1 else 0
+            if title and title == window.title:
+                score += 8
+            elif title and window.title and (title in window.title or window.title in title):
+                score += 4
+            if place and abs(place[2] - window.bounds.width) < 64 and abs(place[3] - window.bounds.height) < 96:
+                score += 2 + (abs(place[0] - window.bounds.x) < 8 and abs(place[1] - window.bounds.y) < 64)
+            scored.append((score, node))
+        return scored
+
+    async def _popup_roots(self, application: Application, frame: Node, popups: Sequence[Window]) -> list[Node]:
+        """Top-level objects of the application that lie where its open pop-ups do (menus, lists of combos)."""
+        if not popups:
+            return []
+        root = Node(application.bus, ROOT)
+        children = await self.bus.try_call(Call(root, ACCESSIBLE, "GetChildren")) or ()
+        nodes = [node for node in (Node(*one) for one in children) if node != frame]
+        places = await self.bus.gather([Call(node, COMPONENT, "GetExtents", "u", (SCREEN,)) for node in nodes])
+        found = []
+        for node, place in zip(nodes, places, strict=True):
+            if place and any(_near(Rect(*place), popup.bounds) for popup in popups):
+                found.append(node)
+        return found
+
+    async def _labels(self, raws: Iterable[Raw]) -> dict[Node, str]:
+        wanted: set[Node] = set()
+        known: dict[Node, str] = {}
+        stack = list(raws)
+        while stack:
+            raw = stack.pop()
+            known[raw.node] = raw.name or raw.text or ""
+            if raw.label:
+                wanted.add(raw.label)
+            stack += raw.children
+        missing = [node for node in wanted if node not in known]
+        found = await self.bus.gather([get(node, ACCESSIBLE, "Name") for node in missing])
+        known.update({node: str(name or "") for node, name in zip(missing, found, strict=True)})
+        return {node: known[node] for node in wanted}
+
+    async def _name(self, node: Node) -> str:
+        return str(await self.bus.try_call(get(node, ACCESSIBLE, "Name")) or "")
+
+
+def origin_of(element: Element) -> Origin:
+    if not isinstance(element.extra, Origin):
+        raise TypeError(f"{element.key} was not read over AT-SPI")
+    return element.extra
+
+
+def _near(one: Rect, other: Rect) -> bool:
+    return all(abs(a - b) <= 12 for a, b in zip(one, other, strict=True))
+
+
+_Frame = tuple[str, int, int, int]
+
+
+def _collect(raw: Raw, into: list[Element], labels: dict[Node, str], frame: _Frame) -> None:
+    stack = [raw]
+    while stack:
+        one = stack.pop()
+        if not one.gone:
+            into.append(_element(one, labels, frame))
+            stack += reversed(one.children)
+
+
+def _element(raw: Raw, labels: dict[Node, str], frame: _Frame) -> Element:
+    toolkit, dx, dy, coordinates = frame
+    role = raw.role
+    on, knows = names.states(raw.bits, role, raw.number, placed=raw.place is not None)
+    place = raw.place.moved(dx, dy) if raw.place is not None and raw.place.area else None
+    name = raw.name or labels.get(raw.label, "") if raw.label else raw.name
+    return Element(
+        key=key_of(raw.node),
+        role=role,
+        name=name.replace(_OBJECT, "").strip(),
+        value=_value(raw, role),
+        states=on,
+        bounds=place,
+        actions=raw.actions,
+        depth=raw.depth,
+        parent=key_of(raw.parent.node) if raw.parent else None,
+        description=raw.part,
+        more=raw.missing,
+        knows=knows,
+        extra=Origin(raw.node, toolkit, raw.interfaces, dx, dy, coordinates, raw.number),
+    )
+
+
+def _value(raw: Raw, role: str) -> str | None:
+    if raw.number == names.PASSWORD:
+        return None
+    if role in _NUMBERS and raw.value is not None:
+        return f"{raw.value:.10g}"
+    if role == "combobox":
+        return _chosen(raw)
+    if raw.text is not None and role not in {"label", "text"}:
+        text = raw.text.replace(_OBJECT, "")
+        if role in {"textbox", "spinbutton", "terminal"}:
+            return text
+        return text if text and text != raw.name else None
+    return None
+
+
+def _chosen(raw: Raw) -> str | None:
+    """What a combo shows: its own text, that of its field, or the option that is selected in its list."""
+    if raw.text:
+        return raw.text.replace(_OBJECT, "")
+    stack = list(raw.children)
+    while stack:
+        one = stack.pop(0)
+        if one.role == "textbox" and one.text is not None:
+            return one.text
+        if one.node == raw.chosen or (one.role in _CHOICES and names.has(one.bits, names.SELECTED)):
+            return one.name
+        stack = one.children + stack
+    return raw.name or None
+
+
+def _placed(again: Element, before: Element) -> Element:
+    """The new reading in the old one's place of the tree."""
+    changed = {one: getattr(again, one) for one in ("role", "name", "value", "states", "bounds", "actions", "knows")}
+    return Element(
+        key=before.key, depth=before.depth, parent=before.parent, more=before.more, extra=before.extra, **changed
+    )

@@ -1,0 +1,156 @@
+"""The guarded connection: nothing reaches the display that its kind of desktop does not allow.
+
+Every generated request of xcffib, core or extension, passes ``Connection.send_request``; it is the one place to stand.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+# Extensions have to be imported before the first connection: it is then that xcffib looks up their numbers.
+import xcffib
+import xcffib.composite
+import xcffib.damage
+import xcffib.randr
+import xcffib.res
+import xcffib.shm
+import xcffib.xfixes
+import xcffib.xkb
+import xcffib.xproto
+import xcffib.xtest
+from xcffib.ffi import ffi
+
+from alongside.core.errors import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Kind = Literal["user", "own"]
+CORE = ""
+
+# What only reads, or touches nothing but this connection's own resources: by extension, the requests and their opcodes.
+_READS: dict[str, dict[str, int]] = {
+    CORE: {
+        "ChangeWindowAttributes": 2,
+        "GetWindowAttributes": 3,
+        "GetGeometry": 14,
+        "QueryTree": 15,
+        "InternAtom": 16,
+        "GetAtomName": 17,
+        "GetProperty": 20,
+        "ListProperties": 21,
+        "GetSelectionOwner": 23,
+        "QueryPointer": 38,
+        "TranslateCoordinates": 40,
+        "GetInputFocus": 43,
+        "QueryKeymap": 44,
+        "FreePixmap": 54,
+        "QueryExtension": 98,
+        "ListExtensions": 99,
+        "GetKeyboardMapping": 101,
+        "GetModifierMapping": 119,
+    },
+    "Composite": {"QueryVersion": 0, "RedirectWindow": 1, "RedirectSubwindows": 2, "NameWindowPixmap": 6},
+    "DAMAGE": {"QueryVersion": 0, "Create": 1, "Destroy": 2, "Subtract": 3},
+    "MIT-SHM": {"QueryVersion": 0, "Attach": 1, "Detach": 2, "GetImage": 4},
+    "RANDR": {
+        "QueryVersion": 0,
+        "SelectInput": 4,
+        "GetOutputInfo": 9,
+        "GetCrtcInfo": 20,
+        "GetScreenResourcesCurrent": 25,
+        "GetOutputPrimary": 31,
+        "GetMonitors": 42,
+    },
+    "X-Resource": {"QueryVersion": 0, "QueryClientIds": 4},
+    "XFIXES": {"QueryVersion": 0, "GetCursorImage": 4},
+    "XKEYBOARD": {"UseExtension": 0, "GetState": 4},
+}
+# What a desktop of the agent's own allows on top: its pointer, its keyboard, and messages to its window manager.
+_ACTS: dict[str, dict[str, int]] = {
+    CORE: {"SendEvent": 25, "ChangeKeyboardMapping": 100},
+    "XKEYBOARD": {"LatchLockState": 5},
+    "XTEST": {"GetVersion": 0, "FakeInput": 2},
+}
+ALLOWED: Mapping[Kind, frozenset[tuple[str, int]]] = {
+    kind: frozenset(
+        (extension, opcode) for table in tables for extension, ops in table.items() for opcode in ops.values()
+    )
+    for kind, tables in (("user", (_READS,)), ("own", (_READS, _ACTS)))
+}
+
+Masks = xcffib.xproto.EventMask
+# Selecting these only listens; the others (redirection, button presses) only one client may have.
+_LISTENS = Masks.StructureNotify | Masks.SubstructureNotify | Masks.PropertyChange
+
+_CLIENT_MESSAGE = 33  # the code of the event
+
+
+def _word(body: bytes, offset: int) -> int:
+    return int(struct.unpack_from("=I", body, offset)[0])
+
+
+def _only_listens(body: bytes, _own: Callable[[int], bool]) -> bool:
+    return _word(body, 8) == xcffib.xproto.CW.EventMask and not _word(body, 12) & ~_LISTENS
+
+
+def _keeps_property(body: bytes, _own: Callable[[int], bool]) -> bool:
+    return not body[1]  # its first argument: delete what was read
+
+
+def _of_this_connection(body: bytes, own: Callable[[int], bool]) -> bool:
+    return own(_word(body, 4))
+
+
+def _stays_on_screen(body: bytes, _own: Callable[[int], bool]) -> bool:
+    return body[8] == xcffib.composite.Redirect.Automatic  # redirected manually, a window is shown no more
+
+
+def _client_message(body: bytes, _own: Callable[[int], bool]) -> bool:
+    return body[12] == _CLIENT_MESSAGE
+
+
+# Requests that are allowed in some forms only. The body is what goes to the wire: 4 bytes of header, then arguments.
+_ONLY_IF: dict[tuple[str, int], Callable[[bytes, Callable[[int], bool]], bool]] = {
+    (CORE, 2): _only_listens,
+    (CORE, 20): _keeps_property,
+    (CORE, 25): _client_message,
+    (CORE, 54): _of_this_connection,
+    ("Composite", 1): _stays_on_screen,
+    ("Composite", 2): _stays_on_screen,
+    ("DAMAGE", 2): _of_this_connection,
+    ("DAMAGE", 3): _of_this_connection,
+    ("MIT-SHM", 2): _of_this_connection,
+}
+
+
+class Guarded(xcffib.Connection):  # type: ignore[misc]  # xcffib is untyped
+    """A connection on which a request that ``kind`` does not allow raises ``Policy`` before it reaches the wire."""
+
+    def __init__(self, display: str, kind: Kind) -> None:
+        self.kind: Kind = kind
+        super().__init__(display)
+        self._base, self._mask = self.setup.resource_id_base, self.setup.resource_id_mask
+
+    def send_request(self, flags: int, parts: Any, request: Any) -> int:
+        extension = CORE if request.ext == ffi.NULL else ffi.string(request.ext.name).decode()
+        body = ffi.buffer(parts[0].iov_base, parts[0].iov_len)[:]
+        if not self.allows(extension, request.opcode, body):
+            # xcffib's generated method is two calls up, and it bears the name of the request.
+            name = sys._getframe(2).f_code.co_name  # noqa: SLF001
+            raise Policy(
+                f"The X11 request {name} ({extension or 'core'} {request.opcode}) is not allowed on "
+                + ("the person's desktop." if self.kind == "user" else "this desktop.")
+            )
+        return int(super().send_request(flags, parts, request))
+
+    def allows(self, extension: str, opcode: int, body: bytes) -> bool:
+        if (extension, opcode) not in ALLOWED[self.kind]:
+            return False
+        fits = _ONLY_IF.get((extension, opcode))
+        return fits is None or fits(body, self._is_own)
+
+    def _is_own(self, resource: int) -> bool:
+        return bool(resource & ~self._mask == self._base)

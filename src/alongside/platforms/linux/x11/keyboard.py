@@ -1,0 +1,186 @@
+"""The keyboard of a desktop that is the agent's own, pressed through the XTEST extension.
+
+All of it runs on the connection's thread. A character that no key makes is put on a spare keycode while it is typed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import xcffib
+import xcffib.xkb
+import xcffib.xproto
+import xcffib.xtest
+
+from alongside.core.errors import Invalid
+from alongside.platforms.linux.x11 import properties
+from alongside.platforms.linux.x11.connection import answer
+from alongside.platforms.linux.x11.keymap import Keymap, Stroke, keysym, parse, runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from alongside.platforms.linux.x11.connection import X11
+
+_PRESS, _RELEASE = 2, 3
+_CORE_KEYBOARD = 0x100
+_CAPS_LOCK = 2
+_BURST = 100  # characters sent at once; between bursts the application catches up and the caller may stop
+
+
+class Keyboard:
+    """``hold`` is told what is going to be taken hold of, ``released`` what was let go; on the connection's thread.
+
+    What is taken: ``key:37``; ``keymap:97,105``, keycodes with borrowed meanings; ``lock:2,1``, the modifiers and the
+    group that were locked before.
+    """
+
+    def __init__(self, x: X11, hold: Callable[[str], None], released: Callable[[str], None]) -> None:
+        self._x = x
+        self._hold = hold
+        self._released = released
+        self._borrowed: list[int] = []
+        self._lock: tuple[int, int] | None = None
+        self._xtest = x.connection(xcffib.xtest.key)
+        self._xkb = x.connection(xcffib.xkb.key)
+
+    def prepare(self) -> None:
+        self._xtest.GetVersion(2, 2).reply()
+        self._xkb.UseExtension(1, 0).reply()
+
+    def press(self, code: int) -> None:
+        self._hold(f"key:{code}")
+        self._xtest.FakeInput(_PRESS, code, 0, 0, 0, 0, 0)
+
+    def release(self, code: int) -> None:
+        self._xtest.FakeInput(_RELEASE, code, 0, 0, 0, 0, 0)
+        self._released(f"key:{code}")
+
+    def chord(self, chord: str) -> None:
+        modifiers, sym = parse(chord)
+        keymap = self.keymap()
+        stroke = keymap.strokes.get(sym)
+        try:
+            if stroke is None:
+                stroke = self._borrow(keymap, [sym])[sym]
+            self._stroke([keymap.modifier(name) for name in dict.fromkeys((*modifiers, *stroke.held))], stroke.code)
+        finally:
+            self._x.sync()
+
+    def hold(self, modifiers: Sequence[str]) -> None:
+        keymap = self.keymap()
+        for code in [keymap.modifier(name) for name in modifiers]:
+            self.press(code)
+        self._x.sync()
+
+    def let_go(self, modifiers: Sequence[str]) -> None:
+        keymap = self.keymap()
+        for name in reversed(modifiers):
+            self.release(keymap.modifier(name))
+        self._x.sync()
+
+    def bursts(self, text: str) -> list[str]:
+        """The text in pieces, each of which the spare keycodes suffice for."""
+        keymap = self.keymap()
+        found: list[str] = []
+        piece, borrowed = "", set[int]()
+        for character in text.replace("\r\n", "\n"):
+            sym = keysym(character)
+            wanted = borrowed if sym in keymap.strokes else borrowed | {sym}
+            if len(piece) == _BURST or len(wanted) > len(keymap.spare):
+                found.append(piece)
+                piece, wanted = "", wanted - borrowed if sym not in borrowed else {sym}
+            piece, borrowed = piece + character, wanted
+        return [*found, piece] if piece else found
+
+    def type(self, burst: str) -> None:
+        """Type a piece; borrowed keycodes stay as they are until ``restore``."""
+        keymap = self.keymap()
+        syms = [keysym(character) for character in burst]
+        strokes = keymap.strokes | self._borrow(keymap, sorted({s for s in syms if s not in keymap.strokes}))
+        self._unlock()
+        for sym in syms:
+            stroke = strokes[sym]
+            self._stroke([keymap.modifier(name) for name in stroke.held], stroke.code)
+        self._x.sync()
+
+    def restore(self) -> None:
+        """Give the borrowed keycodes back, and lock again what was locked."""
+        if self._borrowed:
+            self.clear(self._borrowed)
+            self._released("keymap:" + ",".join(map(str, self._borrowed)))
+            self._borrowed = []
+        if self._lock:
+            self.lock(*self._lock)
+            self._released("lock:{},{}".format(*self._lock))
+            self._lock = None
+
+    def keymap(self) -> Keymap:
+        setup = self._x.connection.setup
+        first, count = setup.min_keycode, setup.max_keycode - setup.min_keycode + 1
+        reply = self._x.connection.core.GetKeyboardMapping(first, count).reply()
+        return Keymap(first, reply.keysyms_per_keycode, tuple(reply.keysyms))
+
+    def clear(self, codes: Sequence[int]) -> None:
+        """Take all meaning from keycodes."""
+        width = self.keymap().width
+        for first, count in runs(codes):
+            self._x.connection.core.ChangeKeyboardMapping(count, first, width, [0] * (width * count))
+        self._x.sync()
+
+    def lock(self, modifiers: int, group: int) -> None:
+        """Lock exactly these of Caps Lock, and this group."""
+        self._xkb.LatchLockState(_CORE_KEYBOARD, _CAPS_LOCK, modifiers & _CAPS_LOCK, 1, group, 0, 0, 0)
+        self._x.sync()
+
+    def release_all(self) -> None:
+        """Let go of every key that is down, whoever pressed it."""
+        bits = self._x.connection.core.QueryKeymap().reply().keys
+        for code in (8 * byte + bit for byte in range(32) for bit in range(8) if bits[byte] >> bit & 1):
+            self.release(code)
+        self.restore()
+        self._x.sync()
+
+    def reader(self) -> int | None:
+        """The window that keys go to, or the ancestor of it that answers pings; None where none does."""
+        x, core = self._x, self._x.connection.core
+        window, ping = core.GetInputFocus().reply().focus, x.atom("_NET_WM_PING")
+        while window not in (0, 1, x.root):
+            protocols, tree = properties.ask(x, window, "WM_PROTOCOLS"), core.QueryTree(window)
+            if ping in properties.numbers(answer(protocols)):
+                return window
+            above = answer(tree)
+            window = above.parent if above else 0
+        return None
+
+    def _stroke(self, held: Iterable[int], code: int) -> None:
+        pressed: list[int] = []
+        try:
+            for one in (*held, code):
+                pressed.append(one)
+                self.press(one)
+        finally:
+            for one in reversed(pressed):
+                self.release(one)
+
+    def _borrow(self, keymap: Keymap, syms: Sequence[int]) -> dict[int, Stroke]:
+        if not syms:
+            return {}
+        codes = keymap.spare[: len(syms)]
+        if len(codes) < len(syms):
+            raise Invalid("The keyboard has no spare key for this character.")
+        self._hold("keymap:" + ",".join(map(str, codes)))
+        self._borrowed = codes
+        for first, count in runs(codes):
+            at = codes.index(first)
+            # On both levels, so that Shift makes no difference.
+            meanings = [sym for sym in syms[at : at + count] for _ in range(2)]
+            self._x.connection.core.ChangeKeyboardMapping(count, first, 2, meanings)
+        return {sym: Stroke(code) for sym, code in zip(syms, codes, strict=True)}
+
+    def _unlock(self) -> None:
+        state = self._xkb.GetState(_CORE_KEYBOARD).reply()
+        if self._lock is None and (state.lockedMods & _CAPS_LOCK or state.lockedGroup):
+            self._hold(f"lock:{state.lockedMods & _CAPS_LOCK},{state.lockedGroup}")
+            self._lock = state.lockedMods & _CAPS_LOCK, state.lockedGroup
+            self.lock(0, 0)

@@ -1,0 +1,61 @@
+"""A driver as an ordinary child process with the person's environment, as the ``user`` desktop has it.
+
+Apart from ``drivers`` because the first one starts before asyncio is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+COMMAND = [sys.executable, "-P", "-m", "alongside.driver"]
+"""Starts a driver; ``-P`` because the folder the server runs in may hold anything."""
+
+LINK = "ALONGSIDE_LINK_FD"
+
+
+class Child:
+    """The process, and our end of its link in ``link``."""
+
+    def __init__(self) -> None:
+        self.link, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                COMMAND,
+                env={**os.environ, LINK: str(theirs.fileno())},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
+            )
+
+    def end(self, grace: float) -> None:
+        """Wait ``grace`` seconds for it to go by itself, then kill it; its link must be closed."""
+        try:
+            self._process.wait(grace)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class HeadStart:
+    """A child that may be started, from any thread, before the server that will use it is there."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._taken = False
+
+    def start(self) -> None:
+        with self._lock:
+            if not self._taken and self._child is None:
+                self._child = Child()
+
+    def take(self) -> Child:
+        """The child that was started ahead; a new one from the second call on."""
+        with self._lock:
+            self._taken = True
+            child, self._child = self._child, None
+        return child or Child()
