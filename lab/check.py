@@ -1,10 +1,11 @@
-"""Judges the judges: starts each window of the lab on a display of its own, and compares what it logs with what was done.
+"""Judges the judges: starts each window on a display of its own, and compares what it logs with what was done.
 
 Run by the system's Python (libatspi); hands are xdotool, eyes are libatspi: nothing of the product is used.
 """
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 
 LAB = Path(__file__).resolve().parent
 WITHIN_S = 10.0
-GTK4_NAMES = "Save Status Subscribe Name Colour Fruits".split()
+GTK4_NAMES = ("Save", "Status", "Subscribe", "Name", "Colour", "Fruits")
 NORMAL_NAMES = (
     *("Save", "Status", "Quiet", "Locked", "Subscribe", "Small", "Medium", "Large", "Name", "City", "Notes"),
     *("Password", "Colour", "Amount", "Volume", "Fruits", "Fruit 1", "Places", "Europe", "Asia", "One", "Two"),
@@ -61,16 +62,17 @@ def display(folder: Path) -> Iterator[None]:
         xvfb = ("Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset")
         stack.enter_context(running(*xvfb, pass_fds=[write], **quiet))
         os.close(write)
-        number = os.read(read, 16).decode().strip()
-        os.close(read)
+        with os.fdopen(read) as lines:
+            number = lines.readline().strip()
         runtime = folder / "runtime"
         runtime.mkdir(mode=0o700)
-        os.environ.update(DISPLAY=f":{number}", XDG_RUNTIME_DIR=str(runtime), HOME=str(folder), GSETTINGS_BACKEND="memory")
+        os.environ.update(
+            DISPLAY=f":{number}", XDG_RUNTIME_DIR=str(runtime), HOME=str(folder), GSETTINGS_BACKEND="memory"
+        )
         os.environ.update(GDK_BACKEND="x11", QT_QPA_PLATFORM="xcb", ACCESSIBILITY_ENABLED="1")
         bus = ("dbus-daemon", "--session", "--nofork", "--print-address=1")
         daemon = stack.enter_context(running(*bus, stdout=subprocess.PIPE, **quiet))
-        assert daemon.stdout
-        os.environ["DBUS_SESSION_BUS_ADDRESS"] = daemon.stdout.readline().strip()
+        os.environ["DBUS_SESSION_BUS_ADDRESS"] = first_line(daemon)
         call = ("gdbus", "call", "--session", "-d", ATSPI_BUS, "-o", "/org/a11y/bus", "-m")
         subprocess.run([*call, f"{ATSPI_BUS}.GetAddress"], check=True, stdout=subprocess.DEVNULL)
         enable = ("org.freedesktop.DBus.Properties.Set", "org.a11y.Status", "IsEnabled", "<true>")
@@ -78,6 +80,15 @@ def display(folder: Path) -> Iterator[None]:
         stack.enter_context(running("openbox", **quiet))
         wait(lambda: b"window id" in run("xprop", "-root", "_NET_SUPPORTING_WM_CHECK").encode(), "a window manager")
         yield
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    return process.stdout.readline().strip() if process.stdout else ""
+
+
+def demand(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise AssertionError(otherwise)
 
 
 def run(*command: str) -> str:
@@ -135,7 +146,7 @@ class Window:
 
 def check_normal(window: Window) -> None:
     for name in ("Save", "Quiet"):
-        window.click(name)
+        window.click(name, "button")
         window.expect(name.lower(), "clicked")
     wait(lambda: any(name == "Saved 1" for name, _, _ in window.tree()), "Saved 1 on the accessibility bus")
     window.click("Locked")
@@ -189,9 +200,12 @@ def check_normal(window: Window) -> None:
     window.expect("zoom", "toggled", True)
     window.click("Options", "button", button=3)
     window.expect("options", "context_menu")
-    window.click("Remove", "menu")
+    if window.application == "qt.py":  # Qt leaves a context menu out of its accessibility tree
+        hands("key", "--delay", 100, "Down", "Down", "Return")
+    else:
+        window.click("Remove", "menu")
     window.expect("menu", "activated", "Options/Remove")
-    assert not any(it["widget"] == "locked" for it in window.events()), "a disabled button was clicked"
+    demand(all(it["widget"] != "locked" for it in window.events()), "a disabled button was clicked")
 
 
 def drag(start: tuple[int, int], end: tuple[int, int]) -> None:
@@ -221,7 +235,7 @@ def check_hostile(window: Window) -> None:
     window.poke("sort")
     window.poke("rename")
     wait(lambda: window.place("Ant")[1] > window.place("Fox")[1], "rows in the new order")
-    assert window.place("After")
+    window.place("After")
     window.click("Modal")
     window.expect("dialog", "opened")
     window.type("Reason", "why")
@@ -230,7 +244,10 @@ def check_hostile(window: Window) -> None:
     window.expect("dialog", "closed", "Cancel")
     window.poke("dialog")
     window.poke("title Renamed")
-    wait(lambda: "Renamed" in run("xdotool", "search", "--onlyvisible", "--name", "Renamed", "getwindowname"), "the title")
+    wait(
+        lambda: "Renamed" in run("xdotool", "search", "--onlyvisible", "--name", "Renamed", "getwindowname"),
+        "the title",
+    )
     window.poke("close")
     window.expect("window", "closed")
 
@@ -245,10 +262,14 @@ def open_window(kind: str, which: str, folder: Path) -> Iterator[Window]:
     with contextlib.ExitStack() as stack:
         process = stack.enter_context(running(*command, stdout=subprocess.PIPE, cwd=folder))
         if kind == "page":
-            assert process.stdout
             flags = ("--force-renderer-accessibility", "--no-first-run", "--no-default-browser-check", "--disable-sync")
-            place = ("--window-size=1100,760", "--window-position=0,0", "--ozone-platform=x11", "--password-store=basic")
-            address, profile = process.stdout.readline().strip(), f"--user-data-dir={folder / 'profile'}"
+            place = (
+                "--window-size=1100,760",
+                "--window-position=0,0",
+                "--ozone-platform=x11",
+                "--password-store=basic",
+            )
+            address, profile = first_line(process), f"--user-data-dir={folder / 'profile'}"
             browser = ("chromium", "--no-sandbox", *flags, *place, profile, f"--app={address}")
             stack.enter_context(running(*browser, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
         window.expect("window", "ready")
@@ -267,7 +288,7 @@ def check_window(kind: str, which: str, folder: Path) -> str:
 
         with contextlib.suppress(TimeoutError):
             wait(complete, "names")
-        assert not missing, f"not on the accessibility bus: {sorted(missing)}"
+        demand(not missing, f"not on the accessibility bus: {sorted(missing)}")
         if kind == "gtk4":
             window.poke("close")
         elif which == "normal":
@@ -279,11 +300,10 @@ def check_window(kind: str, which: str, folder: Path) -> str:
 
 def check_person(python: str, folder: Path, *, disturb: bool) -> str:
     command = (python, str(LAB / "person.py"), "--log", str(folder / "log"))
-    with open_window("gtk3", "normal", folder) as window:
+    with open_window("gtk3", "normal", folder):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with running(*command, **pipes) as person:
-            assert person.stdout
-            assert person.stdout.readline() == "ready\n"
+            demand(first_line(person) == "ready", "the person got no focus")
             if disturb:
                 other = run("xdotool", "search", "--onlyvisible", "--name", "^Lab$").split()[-1]
                 hands("mousemove", 900, 700, "sleep", 0.3, "windowactivate", "--sync", other)
@@ -292,11 +312,11 @@ def check_person(python: str, folder: Path, *, disturb: bool) -> str:
     report = json.loads(out)
     kinds = sorted({found["what"] for found in report["disturbances"]})
     if disturb:
-        assert kinds == ["active", "focus", "pointer", "stacking"], report
-        assert report["typed"] != report["arrived"], "no key was lost"
+        demand(kinds == ["active", "focus", "pointer", "stacking"], str(report))
+        demand(report["typed"] != report["arrived"], "no key was lost")
     else:
-        assert not kinds, report
-        assert report["typed"] == report["arrived"], report
+        demand(not kinds, str(report))
+        demand(report["typed"] == report["arrived"], str(report))
     return f"typed {len(report['typed'])}, arrived {len(report['arrived'])}, seen: {', '.join(kinds) or 'nothing'}"
 
 
@@ -305,12 +325,12 @@ def main() -> int:
     parser.add_argument("--person-python", default=str(LAB.parent / ".venv/bin/python"), help="a Python with xcffib")
     parser.add_argument("--only", default="", help="run the checks whose name contains this")
     arguments = parser.parse_args()
+    sets = [(kind, which) for kind in ("gtk3", "qt5", "qt6", "page") for which in ("normal", "hostile")]
     checks: dict[str, Callable[[Path], str]] = {
-        f"{kind} {which}": lambda folder, kind=kind, which=which: check_window(kind, which, folder)
-        for kind, which in (*((k, w) for k in ("gtk3", "qt5", "qt6", "page") for w in ("normal", "hostile")), ("gtk4", "normal"))
+        f"{kind} {which}": functools.partial(check_window, kind, which) for kind, which in [*sets, ("gtk4", "normal")]
     }
-    checks["person undisturbed"] = lambda folder: check_person(arguments.person_python, folder, disturb=False)
-    checks["person disturbed"] = lambda folder: check_person(arguments.person_python, folder, disturb=True)
+    for title, disturb in (("person undisturbed", False), ("person disturbed", True)):
+        checks[title] = functools.partial(check_person, arguments.person_python, disturb=disturb)
     failed = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, display(Path(name)):
         for number, (title, check) in enumerate(checks.items()):

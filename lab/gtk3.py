@@ -58,8 +58,13 @@ def people(page: Page) -> Any:
 def radios(page: Page) -> list[Any]:
     first = Gtk.RadioButton(label=common.SIZES[0])
     rest = [Gtk.RadioButton(label=size, group=first) for size in common.SIZES[1:]]
+
+    def toggled(radio: Any) -> None:
+        if radio.get_active():
+            page.log("size", "selected", radio.get_label())
+
     for radio in (first, *rest):
-        radio.connect("toggled", lambda it: it.get_active() and page.log("size", "selected", it.get_label()))
+        radio.connect("toggled", toggled)
     return [first, *rest]
 
 
@@ -156,8 +161,7 @@ def pointer_areas(page: Page) -> list[Any]:
     double.connect("button-press-event", pressed)
     options = page.button("Options")
     context = menu(page, "Options/", ["Rename", "Remove"])
-    context.attach_to_widget(options)
-    context.show_all()
+    context.show_all()  # not attached to the button: GTK 3 hides an attached menu from the accessibility bus
 
     def right_clicked(_widget: Any, event: Any) -> bool:
         if event.type == Gdk.EventType.BUTTON_PRESS and event.button == Gdk.BUTTON_SECONDARY:
@@ -178,7 +182,12 @@ def build_normal(page: Page) -> None:
     locked = page.button("Locked")
     locked.set_sensitive(False)
     link = Gtk.LinkButton(uri="help:contents", label="Help")
-    link.connect("activate-link", lambda _: page.log("help", "activated") or True)
+
+    def followed(_link: Any) -> bool:
+        page.log("help", "activated")
+        return True  # else GTK looks for a program that opens it
+
+    link.connect("activate-link", followed)
     save, status = save_button(page)
     page.column(save, status, page.button("Quiet"), locked, page.check("Subscribe"), *radios(page), link, people(page))
     page.column(*fields(page))

@@ -15,7 +15,6 @@ from gi.repository import Atk, GLib, Gtk  # noqa: E402  # the version has to be 
 from lab import common  # noqa: E402  # after the versions
 from lab.gtk3_page import Page  # noqa: E402
 
-
 ACTIONS = (ctypes.create_string_buffer(b"destroy"), ctypes.create_string_buffer(b"click"))
 DESTROY = 0
 ACTION_NAME = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
@@ -144,6 +143,11 @@ def slow(page: Page) -> list[Any]:
     return [button, status]
 
 
+def replace_text(entry: Any, text: str) -> None:
+    entry.set_text(text)
+    entry.set_position(-1)  # who types goes on at the end
+
+
 def picky(page: Page) -> Any:
     """Goes back to the last good text; judged when idle, as setting a text is a removal and an insertion."""
     entry = page.entry("Picky")
@@ -153,7 +157,7 @@ def picky(page: Page) -> Any:
         if common.is_number_text(entry.get_text()):
             good[0] = entry.get_text()
         else:
-            entry.set_text(good[0])
+            replace_text(entry, good[0])
         return False
 
     entry.connect("changed", lambda _: GLib.idle_add(judge))
@@ -165,7 +169,7 @@ def shout(page: Page) -> Any:
 
     def raise_voice(_entry: Any) -> None:
         if entry.get_text() != entry.get_text().upper():
-            GLib.idle_add(lambda: entry.set_text(entry.get_text().upper()))
+            GLib.idle_add(lambda: replace_text(entry, entry.get_text().upper()))
 
     entry.connect("changed", raise_voice)
     return page.labelled("Shout", entry)

@@ -38,9 +38,7 @@ def list_of_fruits(log: common.EventLog) -> Any:
     rows.update_property([Gtk.AccessibleProperty.LABEL], ["Fruits"])
     for fruit in common.FRUITS:
         rows.append(Gtk.Label(label=fruit, xalign=0))
-    rows.connect(
-        "row-selected", lambda _, row: log("fruits", "selected", row.get_child().get_label() if row else None)
-    )
+    rows.connect("row-selected", lambda _, row: log("fruits", "selected", row.get_child().get_label() if row else None))
     area = Gtk.ScrolledWindow(min_content_height=160, child=rows)
     area.get_vadjustment().connect("value-changed", lambda it: log("fruits", "scrolled", round(it.get_value())))
     return area

@@ -35,7 +35,7 @@ function clicked(button) {
     return;
   }
   if (button.dataset.answer) return one("dialog").close(button.dataset.answer);
-  log(name.toLowerCase(), "clicked", button.dataset.value ?? null);
+  log(name.toLowerCase(), "clicked", button.generation ?? button.dataset.value ?? null);
   if (name === "Save") one("#status").textContent = `Saved ${(clicked.saves = (clicked.saves ?? 0) + 1)}`;
   if (name === "Modal") openDialog();
   if (name === "Slow") setTimeout(() => { one("#slow-status").textContent = "Done"; log("slow", "done"); }, 2000);
@@ -175,7 +175,7 @@ function buildHostile() {
   pokes.twin = () => {
     const button = document.createElement("button");
     button.textContent = "Twin";
-    button.dataset.value = String(++generation);
+    button.generation = ++generation;
     one("#twins").replaceChildren(button);
   };
   pokes.twin();

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from lab import common  # noqa: E402  # the checkout is found by the path above
+from lab import common  # the checkout is found by the path above
 
 HERE = Path(__file__).resolve().parent
 KEEP_ALIVE_S = 1.0

@@ -4,6 +4,9 @@ As a program it prints `ready` once the editor has the focus, works until stdin 
 X11 only. The recorder only reads: probing a grab would itself be a disturbance.
 """
 
+# mypy: allow-untyped-calls
+# ^ xcffib has no types.
+
 import argparse
 import json
 import os
@@ -14,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import xcffib
 import xcffib.xproto as xp
@@ -21,7 +25,7 @@ import xcffib.xtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from lab import common  # noqa: E402  # the checkout is found by the path above
+from lab import common  # the checkout is found by the path above
 
 TITLE = "Person's editor"
 TEXT = "The quick brown fox jumps over the lazy dog 0123456789\n"
@@ -46,11 +50,15 @@ class Sight:
     stacking: tuple[int, ...]
 
 
+def connect() -> Any:
+    return xcffib.connect()
+
+
 class Desk:
     """The person's connection and window: what they see, and what their hands do (XTEST)."""
 
     def __init__(self, size: tuple[int, int], position: tuple[int, int]) -> None:
-        self.connection = xcffib.connect()
+        self.connection = connect()
         self._core = self.connection.core
         self._xtest = self.connection(xcffib.xtest.key)
         self._screen = self.connection.get_setup().roots[self.connection.pref_screen]

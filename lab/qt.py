@@ -3,12 +3,13 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from lab import common, qt_hostile, qt_normal  # noqa: E402  # the checkout is found by the path above
+from lab import common, qt_hostile, qt_normal  # the checkout is found by the path above
 
 
 class Page:
@@ -39,9 +40,9 @@ class Page:
         self.window.closeEvent = self._closed
         for keys in ("F5", "Ctrl+S"):
             shortcut = self.shortcut_class()(self.gui.QKeySequence(keys), self.window)
-            shortcut.activated.connect(lambda k=keys: self.log("window", "key", "ctrl+s" if k == "Ctrl+S" else k))
+            shortcut.activated.connect(partial(self.log, "window", "key", "ctrl+s" if keys == "Ctrl+S" else keys))
         if options.poke:
-            self.every(common.POLL_MS, lambda file=common.PokeFile(options.poke): self._read_pokes(file))
+            self.every(common.POLL_MS, partial(self._read_pokes, common.PokeFile(options.poke)))
 
     def shortcut_class(self) -> Any:
         return getattr(self.gui, "QShortcut", None) or self.widgets.QShortcut  # Qt 6 moved it

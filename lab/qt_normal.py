@@ -1,6 +1,7 @@
 """The normal set in Qt: one of each common widget."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from lab import common
@@ -16,9 +17,13 @@ def fill_menu(page: Any, menu: Any, path: str, entries: Iterable[Any]) -> None:
         menu.addAction(action)
         if entry.startswith("*"):
             action.setCheckable(True)
-            action.toggled.connect(lambda on, name=entry[1:].lower(): page.log(name, "toggled", on))
+            action.toggled.connect(partial(page.log, entry[1:].lower(), "toggled"))
         else:
-            action.triggered.connect(lambda _on, name=path + entry: page.log("menu", "activated", name))
+            action.triggered.connect(partial(tell, page, path + entry))
+
+
+def tell(page: Any, path: str, _checked: bool) -> None:
+    page.log("menu", "activated", path)
 
 
 def people(page: Any) -> Any:
@@ -167,13 +172,12 @@ def pointer_areas(page: Any) -> list[Any]:
 
 def build(page: Any) -> None:
     bar = page.window.menuBar()
-    fill_menu(
-        page, bar, "", [("File", ["Save", ("Export", ["As Text...", "As Picture"])]), ("View", ["*Zoom"])]
-    )
+    fill_menu(page, bar, "", [("File", ["Save", ("Export", ["As Text...", "As Picture"])]), ("View", ["*Zoom"])])
     locked = page.button("Locked")
     locked.setEnabled(False)
     link = page.widgets.QLabel('<a href="help:contents">Help</a>')
     link.setAccessibleName("Help")
+    link.setSizePolicy(page.widgets.QSizePolicy.Policy.Fixed, page.widgets.QSizePolicy.Policy.Fixed)
     flags = page.core.Qt.TextInteractionFlag
     link.setTextInteractionFlags(flags.LinksAccessibleByMouse | flags.LinksAccessibleByKeyboard)
     link.linkActivated.connect(lambda _: page.log("help", "activated"))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 LAB = Path(__file__).resolve().parent.parent / "lab"
 SYSTEM_PYTHON = "/usr/bin/python3"  # it has PyGObject and PyQt
@@ -113,7 +113,7 @@ class ScriptedPerson:
         self._log = log
         self._environment = dict(environment)
 
-    async def __aenter__(self) -> "ScriptedPerson":
+    async def __aenter__(self) -> Self:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             str(LAB / "person.py"),

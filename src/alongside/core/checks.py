@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from alongside.core.errors import Invalid
+from alongside.core.targets import plain
 
 if TYPE_CHECKING:
     from alongside.core.elements import Element
@@ -70,11 +71,13 @@ class Check:
 
 
 def same_value(element: Element, wanted: str) -> bool | None:
-    """Whether an element shows ``wanted``; numbers are compared as numbers. None for a secret or no value."""
+    """Whether an element shows ``wanted``: numbers as numbers, options as people say them; None for a secret or no value."""
     if element.secret or element.value is None:
         return None
     if element.value == wanted:
         return True
+    if element.role == "combobox":
+        return plain(element.value) == plain(wanted)
     try:
         return float(element.value) == float(wanted)
     except ValueError:

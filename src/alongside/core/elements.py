@@ -159,3 +159,7 @@ class Snapshot:
         """The same moment with one element read again."""
         elements = tuple(changed if one.key == changed.key else one for one in self.elements)
         return replace(self, elements=elements, by_key={})
+
+    def with_more(self, found: Element) -> Snapshot:
+        """The same moment with an element that had not been read, such as a cell of a huge table."""
+        return replace(self, elements=(*self.elements, found), by_key={})

@@ -5,7 +5,7 @@ Everything is awaited: a platform whose calls block runs them on the one thread 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -106,6 +106,11 @@ class Act:
     element: Element | None = None
     point: Point | None = None
     end: Point | None = None
+    end_element: Element | None = None
+
+    def choosing(self) -> Act:
+        """The same act as a plain selection of its element."""
+        return replace(self, step=replace(self.step, do="select", value=None))
 
     def the_element(self) -> Element:
         if self.element is None:
@@ -113,8 +118,21 @@ class Act:
         return self.element
 
 
-class Passed(Exception):  # noqa: N818 - not an error: the next technique is tried
+class Passed(Exception):
     """A technique cannot deliver this step to this element; the reason is kept for the outcome. Nothing was sent."""
+
+
+class Heard(Protocol):
+    """One event: when (monotonic seconds), of which element, and whether children came or went."""
+
+    @property
+    def at(self) -> float: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def children(self) -> bool: ...
 
 
 class Tree(Protocol):
@@ -123,28 +141,46 @@ class Tree(Protocol):
     async def snapshot(self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0) -> Snapshot:
         """Every element of a window and its open pop-ups; ``AppHung`` or ``AppGone``, never a part that looks whole."""
 
-    async def read(self, element: Element) -> Element | None:
+    async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:
         """The same element read again; None when it is gone. ``AppHung`` where it does not answer."""
 
     async def watch(self, snapshot: Snapshot) -> float:
         """Listen to the window's application; since when (monotonic seconds)."""
 
-    def last_change(self, key: str) -> float | None:
-        """When an event last said that an element changed (monotonic seconds)."""
+    def heard(self, moment: float) -> Sequence[Heard]:
+        """The events since ``moment`` (monotonic seconds): hints of what to read again."""
+
+    async def cell(self, snapshot: Snapshot, row: int, column: int) -> Element | None:
+        """The cell of the window's largest table, also where it was not read; None where there is no such table."""
+
+    async def scroll_to(self, element: Element) -> bool:
+        """Ask the application to scroll an element into view; whether it says that it did."""
 
 
 class Platform(Protocol):
     """One desktop: all the ports of it, and the delivery of a step by one technique of the ladder."""
 
-    windows: Windows
-    screen: Screen
-    tree: Tree
+    @property
+    def windows(self) -> Windows: ...
+
+    @property
+    def screen(self) -> Screen: ...
+
+    @property
+    def tree(self) -> Tree: ...
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """The toolkits whose events tell of every change of a name, value or state."""
 
     async def deliver(self, technique: str, act: Act) -> Delivery:
         """Send a step by one technique; ``Passed`` when it has no such way (then nothing was sent)."""
 
     async def launch(self, application: str, arguments: Sequence[str]) -> int:
         """Start an application readable and silent; its process id."""
+
+    def ended(self, pid: int) -> str | None:
+        """How an application that was launched here ended, with the last lines it wrote; None while it runs."""
 
     async def status(self) -> list[Row]:
         """What works here and what does not."""

@@ -7,8 +7,8 @@ a window opened or closed       a window, menu or dialog of the application (too
 something else changed          that had been still before delivery, and is no clock: ``changes``
 ==============================  ====================================================================================
 
-What moves by itself never counts: an element that changed outside of any step is *restless* from then on, and a change
-of digits alone is believed only of an element that was watched for ``PROBATION`` without changing.
+What moves by itself never counts: an element that changed outside of any step is *restless* for a while, and a text
+that changes is believed only of an element that was, or then is, watched for ``PROBATION`` without moving by itself.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 STILL = 0.3
 # Anything that changes by itself about once a second shows it within this time (seconds).
 PROBATION = 1.2
+# For how long an element counts as restless after it last moved by itself (seconds).
+RESTLESS = 10.0
+# What changes this soon after a step is still the step's (seconds).
+GRACE = 0.3
 # A state that was reached must still hold this long after it was first seen (seconds).
 HOLDS = 0.15
 # States that a click changes whatever it does.
 _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
 _CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _CLOCK = re.compile(r"\d{1,2}[:.]\d{2}([:.]\d{2})?")
-_DIGITS = re.compile(r"[\d\W_]+")
 
 
 def implied(step: Step, target: Element | None) -> Check | None:
@@ -57,7 +60,7 @@ def implied(step: Step, target: Element | None) -> Check | None:
             return Check(expanded=step.do == "expand")
         case "focus":
             return Check(focused=True)
-        case "click" | "invoke" | "toggle" if target is not None:
+        case "click" | "invoke" | "toggle" | "menu" if target is not None:
             return _flipped(target)
     return None
 
@@ -99,7 +102,8 @@ class Change:
 
     element: Element
     kind: str  # added, removed, changed
-    digits: bool = False
+    # Only its text changed: what a clock does, too.
+    text: bool = False
 
 
 def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], bool]) -> list[Change]:
@@ -109,9 +113,9 @@ def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], boo
         old = before.by_key.get(element.key)
         if old is None:
             if (element.name or element.value) and not _inside(element, after, restless):
-                found.append(Change(element, "added", _digits(element.name) and _digits(element.value)))
+                found.append(Change(element, "added"))
         elif _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
-            found.append(Change(element, "changed", _only_digits(old, element)))
+            found.append(Change(element, "changed", _only_text(old, element)))
     found += [
         Change(element, "removed")
         for element in before
@@ -119,7 +123,7 @@ def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], boo
         and (element.name or element.value)
         and not _inside(element, before, restless)
     ]
-    return sorted(found, key=lambda one: (one.digits, one.kind != "changed"))
+    return sorted(found, key=lambda one: (one.text, one.kind != "changed"))
 
 
 def differing(before: Snapshot, after: Snapshot) -> list[str]:
@@ -150,13 +154,5 @@ def _clock(old: Element, new: Element) -> bool:
     return any(a != b and _CLOCK.search(a) and _CLOCK.search(b) for a, b in pairs) and not (old.states ^ new.states)
 
 
-def _only_digits(old: Element, new: Element) -> bool:
-    """Whether only digits and signs differ: a counter, a percentage, a spinner of characters."""
-    if old.role != new.role or old.states - _PASSING != new.states - _PASSING:
-        return False
-    strip = _DIGITS.sub
-    return strip("", old.name) == strip("", new.name) and strip("", old.value or "") == strip("", new.value or "")
-
-
-def _digits(text: str | None) -> bool:
-    return not text or not _DIGITS.sub("", text)
+def _only_text(old: Element, new: Element) -> bool:
+    return old.role == new.role and old.states - _PASSING == new.states - _PASSING

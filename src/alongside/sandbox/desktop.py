@@ -40,8 +40,8 @@ class Exit(NamedTuple):
     """end of what it and its namesakes wrote to their log: text of applications, not to be trusted"""
 
 
-class _NotHere(Exception):
-    """This kind of containment is refused by the machine; the message says why."""
+class _RefusedError(Exception):
+    """A kind of containment is refused by the machine; the message says why."""
 
 
 class Sandbox:
@@ -98,7 +98,7 @@ class Sandbox:
             sandbox = cls(name, containment, size)
             try:
                 await sandbox._contain(plan)
-            except _NotHere as error:
+            except _RefusedError as error:
                 refusals.append(f"{containment}: {error}")
             else:
                 sandbox.notes[:0] = refusals
@@ -111,7 +111,7 @@ class Sandbox:
         return not self._ended.is_set()
 
     async def spawn_driver(self, argv: Sequence[str], sock: socket.socket) -> int:
-        """Start the driver with its end of the link, whose number is in ALONGSIDE_LINK_FD; does not wait for the display.
+        """Start the driver with its end of the link (number in ALONGSIDE_LINK_FD), without waiting for the display.
 
         The caller closes its own copy of `sock`. Returns the pid inside the sandbox.
         """
@@ -152,7 +152,7 @@ class Sandbox:
 
     async def _contain(self, plan: plans.Plan) -> None:
         if plan["mode"] == "bubblewrap" and "bwrap" not in plan["programs"]:
-            raise _NotHere("bwrap is not installed")
+            raise _RefusedError("bwrap is not installed")
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
         watched, self._lifeline = os.pipe()
@@ -160,7 +160,7 @@ class Sandbox:
         passed = (watched, inside.fileno())
         try:
             self._control.send(json.dumps(plan).encode())
-            keeper = subprocess.Popen(  # noqa: ASYNC220 - a vfork of 1 ms; asyncio's own needs a thread per child
+            keeper = subprocess.Popen(  # noqa: ASYNC220 - 1 ms; asyncio's own has a thread for each
                 [sys.executable, "-I", "-S", program, "run", *map(str, passed)],
                 pass_fds=passed,
                 stdin=subprocess.DEVNULL,
@@ -179,7 +179,7 @@ class Sandbox:
             await asyncio.wait_for(asyncio.shield(self._contained), _START_S)
         except TimeoutError:
             self._let_go()
-            raise _NotHere(f"not contained within {_START_S:g} s") from None
+            raise _RefusedError(f"not contained within {_START_S:g} s") from None
         except BaseException:
             self._let_go()
             raise
@@ -223,7 +223,7 @@ class Sandbox:
                 self.home, self.runtime, self.display = event["home"], event["runtime"], f":{event['display']}"
                 _settle(self._contained, None)
             case "refused":
-                _settle(self._contained, _NotHere(event["text"]))
+                _settle(self._contained, _RefusedError(event["text"]))
             case "ready":
                 _settle(self._ready, None)
             case "done" if answer := self._answers.get(event["request"]):
@@ -244,7 +244,7 @@ class Sandbox:
         while self._control is not None and self._on_packet(self._control):
             pass  # what the first process said last
         self._let_go()
-        _settle(self._contained, _NotHere(f"the keeper ended ({keeper.returncode})"))
+        _settle(self._contained, _RefusedError(f"the keeper ended ({keeper.returncode})"))
         gone = Unavailable(f"sandbox {self.id} has ended")
         for waiting in (self._ready, *self._answers.values()):
             _settle(waiting, gone)

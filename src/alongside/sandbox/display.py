@@ -1,6 +1,6 @@
 """The services of a sandbox desktop: their command lines, their settings, and the environment of what runs there."""
-# The imports of pathlib cost every start milliseconds, so these modules do without.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH104, PTH108, PTH110, PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+# The imports of pathlib cost every start milliseconds. Inside, /tmp is private.
+# ruff: noqa: PTH103, PTH123, S108
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from alongside.sandbox.plan import Plan
 
-# Only the accessibility bus can be started by name: everything else an application asks for is refused at once. With the
-# system's service files GTK waits for portals that wait for a session (measured: 25 s).
+# Only the accessibility bus can be started by name: everything else an application asks for is refused at once. With
+# the system's service files GTK waits for portals that wait for a session (measured: 25 s).
 _BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -60,7 +60,9 @@ _WINDOW_MANAGER = """<?xml version="1.0" encoding="UTF-8"?>
       <mousebind button="Left" action="Drag"><action name="Resize"/></mousebind>
     </context>
     <context name="Close"><mousebind button="Left" action="Click"><action name="Close"/></mousebind></context>
-    <context name="Maximize"><mousebind button="Left" action="Click"><action name="ToggleMaximize"/></mousebind></context>
+    <context name="Maximize">
+      <mousebind button="Left" action="Click"><action name="ToggleMaximize"/></mousebind>
+    </context>
     <context name="Iconify"><mousebind button="Left" action="Click"><action name="Iconify"/></mousebind></context>
   </mouse>
   <applications>
@@ -145,6 +147,31 @@ def environment(plan: Plan, layout: Layout, display: int) -> dict[str, str]:
     }
 
 
+def note_display(base: str, number: int, pid: int) -> None:
+    """Note which X server is this sandbox's, for whoever cleans up."""
+    with open(f"{base}/display", "w", encoding="ascii") as file:
+        file.write(f"{number} {pid}")
+
+
+def display_socket(number: int) -> str:
+    """Path at which the X server of a display listens."""
+    return f"/tmp/.X11-unix/X{number}"
+
+
+def display_lock(number: int) -> str:
+    """Path of the file that says which process serves a display."""
+    return f"/tmp/.X{number}-lock"
+
+
+def display_holder(number: int) -> int:
+    """Pid of the X server that holds a display; 0 when none does."""
+    try:
+        with open(display_lock(number), encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 0
+
+
 def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -154,5 +181,5 @@ def _write_cookie(path: str) -> None:
     """Write an Xauthority file with one cookie that fits every display of every host."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(struct.pack(">H", _ANY_FAMILY))
-        for field in (b"", b"", b"MIT-MAGIC-COOKIE-1", os.urandom(_COOKIE_BYTES)):
-            file.write(struct.pack(">H", len(field)) + field)
+        fields = (b"", b"", b"MIT-MAGIC-COOKIE-1", os.urandom(_COOKIE_BYTES))
+        file.writelines(struct.pack(">H", len(field)) + field for field in fields)

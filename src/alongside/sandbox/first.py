@@ -1,13 +1,13 @@
 """The first process of a sandbox: starts the desktop's services, starts programs on request, reaps, reports.
 
-In a PID namespace it is process 1, so its end is the end of everything in it. It ends when the server's end of the control
-socket is closed or the keeper is gone. Nobody waits for anybody except for the two sockets: measured, that order makes an
-application readable 80 ms earlier than starting one service after the other.
+In a PID namespace it is process 1, so its end is the end of everything in it. It ends when the server's end of the
+control socket is closed or the keeper is gone. Nobody waits for anybody except for the two sockets: measured, that
+order makes an application readable 80 ms earlier than starting one service after the other.
 
 Requests and events are JSON, one packet each, on a SOCK_SEQPACKET socket; descriptors travel with the request.
 """
-# The imports of pathlib cost every start milliseconds, so these modules do without.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH104, PTH108, PTH110, PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+# The imports of pathlib cost every start milliseconds.
+# ruff: noqa: PTH110, PTH119, PTH123
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import os
 import select
 import signal
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 from alongside.sandbox import display, kernel
@@ -30,8 +31,8 @@ _REQUEST_BYTES = 1 << 18
 _MAX_DESCRIPTORS = 16
 _LOG_TAIL_BYTES = 600
 _POLL_MS = 2
-# With a /tmp of its own every sandbox can have the same number, but not one that X servers of the host use: libxcb tries their
-# abstract socket first, and takes the kernel's "not permitted" for the last word.
+# With a /tmp of its own every sandbox can have the same number, but not one that X servers of the host use: libxcb
+# tries their abstract socket first, and takes the kernel's "not permitted" for the last word.
 _OWN_DISPLAY = 4000
 _FIRST_FREE_DISPLAY, _DISPLAYS = 70, 100
 
@@ -62,7 +63,7 @@ class First:
         self._start("dbus-daemon")
         self._waiting = {
             f"{self._layout.runtime}/bus": "at-spi-bus-launcher",
-            f"/tmp/.X11-unix/X{number}": "openbox",  # noqa: S108 - where X servers listen
+            display.display_socket(number): "openbox",
         }
         self._tell(event="contained", notes=notes, home=self._layout.home, runtime=self._layout.runtime, display=number)
         poll = select.poll()
@@ -97,22 +98,17 @@ class First:
     def _start_display(self) -> int:
         """Start Xvfb on a display that is free on this host; returns the number."""
         for number in range(_FIRST_FREE_DISPLAY, _FIRST_FREE_DISPLAY + _DISPLAYS):
-            if os.path.exists(f"/tmp/.X{number}-lock") or os.path.exists(f"/tmp/.X11-unix/X{number}"):  # noqa: S108
+            if os.path.exists(display.display_lock(number)) or os.path.exists(display.display_socket(number)):
                 continue
             self._set_display(number)
-            readable, writable = os.pipe2(os.O_CLOEXEC)
-            self._commands["Xvfb"] += ["-displayfd", "3"]
-            parked = fcntl.fcntl(writable, fcntl.F_DUPFD_CLOEXEC, _PARKING)
-            pid = self._start("Xvfb", {3: parked})
-            os.close(parked)
-            os.close(writable)
-            # Ends with the number once the server is ready, without one when somebody else took it first.
-            answer = os.read(readable, 16)
-            os.close(readable)
-            if answer:
-                with open(f"{self._layout.base}/display", "w", encoding="ascii") as file:
-                    file.write(f"{number} {pid}")
-                return number
+            pid = self._start("Xvfb")
+            # It takes the lock file first, or ends when another server was faster.
+            while not os.waitpid(pid, os.WNOHANG)[0]:
+                if display.display_holder(number) == pid:
+                    display.note_display(self._layout.base, number, pid)
+                    return number
+                time.sleep(_POLL_MS / 1000)
+            del self._names[pid]
         raise OSError(f"no free X display between :{_FIRST_FREE_DISPLAY} and :{_FIRST_FREE_DISPLAY + _DISPLAYS - 1}")
 
     def _start_what_can(self) -> None:

@@ -1,16 +1,17 @@
 """The keeper of one sandbox, a program of its own: makes the container, starts its first process, ends it.
 
-Run by the server as `python -I -S keeper.py run LIFELINE CONTROL`. LIFELINE is the read end of a pipe whose only write end the
-server holds: however the server ends, the kernel closes it, and the keeper kills the first process and waits until nothing is
-left. It is executed, not forked (a threaded server cannot be), and closes every other descriptor, else one sandbox's keeper
-would hold another's lifeline open. Parent-death signals bind keeper and first process only: they are tied to the parent's
-*thread*, and the keeper has one.
+Run by the server as `python -I -S keeper.py run LIFELINE CONTROL`. LIFELINE is the read end of a pipe whose only write
+end the server holds: however the server ends, the kernel closes it, and the keeper kills the first process and waits
+until nothing is left. It is executed, not forked (a threaded server cannot be), and closes every other descriptor, else
+one sandbox's keeper would hold another's lifeline open. Parent-death signals bind keeper and first process only: they
+are tied to the parent's *thread*, and the keeper has one.
 """
-# The imports of pathlib cost every start milliseconds, so these modules do without.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH104, PTH108, PTH110, PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+# The imports of pathlib cost every start milliseconds. Inside, /tmp is private.
+# ruff: noqa: PTH100, PTH119, PTH120, PTH123, PTH208, PTH211, S108
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -23,7 +24,7 @@ if __name__ == "__main__":
     # -I and -S keep site-packages and the working folder out; of the package itself only the standard library is used.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from alongside.sandbox import display, kernel, leftovers, view
+from alongside.sandbox import display, kernel, view
 from alongside.sandbox.first import First, prepare
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ _PLAN_BYTES = 1 << 18
 _LISTENING = 0x00010000
 
 
-class Refused(Exception):
-    """This machine does not allow the asked kind of containment."""
+class RefusedError(Exception):
+    """The machine does not allow the asked kind of containment."""
 
 
 def main(arguments: list[str]) -> None:
-    """Keep one sandbox until its end (`run LIFELINE CONTROL`), or be the first process in bubblewrap (`first CONTROL KEEPER PLAN`)."""
+    """Keep one sandbox until its end, or (`first CONTROL KEEPER PLAN`) be the first process in bubblewrap."""
     role, *numbers = arguments
     descriptors = [int(number) for number in numbers]
     _hold_only(descriptors)
@@ -59,7 +60,7 @@ def main(arguments: list[str]) -> None:
     keepers = {"namespaces": _keep_namespaces, "bubblewrap": _keep_bubblewrap, "best effort": _keep_best_effort}
     try:
         keepers[plan["mode"]](plan, lifeline, control)
-    except (OSError, Refused) as error:
+    except (OSError, RefusedError) as error:
         _refuse(control, error)
 
 
@@ -82,7 +83,8 @@ def _hold_only(descriptors: list[int]) -> None:
 
 
 def _refuse(control: socket.socket, error: Exception) -> NoReturn:
-    control.send(json.dumps({"event": "refused", "text": str(error)}).encode())
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # nobody waits for the start any more
+        control.send(json.dumps({"event": "refused", "text": str(error)}).encode())
     os._exit(1)
 
 
@@ -122,14 +124,12 @@ def _unshare(flags: int) -> None:
 
 
 def _network(plan: Plan) -> tuple[bool, list[str]]:
-    """Whether the sandbox needs a network of its own, because only that hides the person's abstract sockets; and a note."""
+    """Whether only a network of its own hides the person's abstract sockets from the sandbox; and a note."""
     if plan["scope"] and kernel.can_scope_abstract_sockets():
         return False, []
     if _abstract_listeners():
         return True, ["network: off (this kernel cannot scope abstract sockets, and the host has some; Linux 6.12 can)"]
-    return False, [
-        "abstract sockets made on the host after this start can be reached (this kernel cannot scope them; Linux 6.12 can)"
-    ]
+    return False, ["abstract sockets that the host makes later can be reached (Linux 6.12 can prevent it)"]
 
 
 def _abstract_listeners() -> bool:
@@ -160,18 +160,20 @@ def _keep_bubblewrap(plan: Plan, lifeline: int, control: socket.socket) -> None:
         _watch(lifeline, json.loads(text)["child-pid"], pid)
     else:
         os.waitpid(pid, 0)
-    # Heard only by a server that is still waiting for the start.
-    raise Refused(os.pread(messages, 2000, 0).decode(errors="replace").strip() or "bwrap ended without a word")
+    # Of interest only while the server still waits for the start.
+    raise RefusedError(os.pread(messages, 2000, 0).decode(errors="replace").strip() or "bwrap ended without a word")
 
 
 def _keep_best_effort(plan: Plan, lifeline: int, control: socket.socket) -> None:
+    # Its imports cost 6 ms, which the other kinds save.
+    from alongside.sandbox import leftovers  # noqa: PLC0415
+
     notes = [
         "privacy of the person's files is not kept: without namespaces programs see what their user sees",
         "a kill -9 of the keeper and its child at once leaves processes until the next start",
     ]
-    notes += (
-        [] if plan["scope"] and kernel.can_scope_abstract_sockets() else ["the host's abstract sockets can be reached"]
-    )
+    if not (plan["scope"] and kernel.can_scope_abstract_sockets()):
+        notes.append("the host's abstract sockets can be reached")
     leftovers.sweep(plan["folders"])
     layout = leftovers.claim(plan["folders"])
     plan["mark"] = layout.base
@@ -200,7 +202,7 @@ def _keep_best_effort(plan: Plan, lifeline: int, control: socket.socket) -> None
 
 def _be_first(plan: Plan, notes: list[str], control: socket.socket, keeper: int) -> NoReturn:
     """Be process 1 of the namespace until server or keeper is gone."""
-    layout = display.Layout(view.BASE, plan["home"], plan["runtime"], "/tmp")  # noqa: S108 - inside, it is private
+    layout = display.Layout(view.BASE, plan["home"], plan["runtime"], "/tmp")
     try:
         prepare(plan)
         First(plan, control, layout, keeper).run(notes)
@@ -210,15 +212,16 @@ def _be_first(plan: Plan, notes: list[str], control: socket.socket, keeper: int)
 
 
 def _watch(lifeline: int, first: int, waited: int) -> None:
-    """Return once the first process is gone, of itself or because the server is; nothing of its namespace is left then."""
+    """Return once the first process is gone, of itself or because the server is, and its namespace is empty."""
     ended = os.pidfd_open(waited)
-    select.select([lifeline, ended], [], [])
     try:
-        os.kill(first, signal.SIGKILL)
+        target = os.pidfd_open(first)
     except ProcessLookupError:
-        pass
+        target = ended
+    select.select([lifeline, ended], [], [])
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(target, signal.SIGKILL)
     os.waitpid(waited, 0)
-    os.close(ended)
 
 
 def _memory_file(name: str, content: bytes = b"") -> int:

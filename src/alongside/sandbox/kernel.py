@@ -1,6 +1,6 @@
 """The system calls that a sandbox is made of, by ctypes: Python 3.11 offers none of them."""
-# The imports of pathlib cost every start milliseconds, so these modules do without.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH104, PTH108, PTH110, PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+# The imports of pathlib cost every start milliseconds.
+# ruff: noqa: PTH123
 
 import ctypes
 import fcntl
@@ -94,8 +94,8 @@ def mount(kind: str | None, path: str, flags: int = 0, options: str = "") -> Non
 def enter_tree(tree: int) -> None:
     """Make a copied tree the root of this mount namespace; the root before it is gone.
 
-    In a chroot the namespace's own root lies outside; joining the namespace anew leaves the chroot, so that the tree takes
-    the place of the real root and no second way leads out.
+    In a chroot the namespace's own root lies outside; joining the namespace anew leaves the chroot, so that the tree
+    takes the place of the real root and no second way leads out.
     """
     self_fd = os.pidfd_open(os.getpid())
     _checked(_libc.setns(self_fd, CLONE_NEWNS), "setns")

@@ -1,6 +1,6 @@
-"""A sandbox without namespaces: folders on the host, processes found by their parents, and what a killed keeper left."""
-# The imports of pathlib cost every start milliseconds, so these modules do without.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH104, PTH108, PTH110, PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+"""A sandbox without namespaces: folders on the host, processes found by parentage, and what a killed keeper left."""
+# The imports of pathlib cost every start milliseconds. X servers listen below /tmp.
+# ruff: noqa: PTH102, PTH104, PTH108, PTH110, PTH116, PTH123, PTH208, S108
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def claim(root: str) -> display.Layout:
     lock = os.open(f"{base}/lock.new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     os.rename(f"{base}/lock.new", f"{base}/lock")
-    return display.Layout(base=base, home=f"{base}/home", runtime=f"{base}/run", temporary=f"{base}/tmp")
+    return display.Layout(base, f"{base}/home", f"{base}/run", f"{base}/tmp")
 
 
 def sweep(root: str) -> None:
@@ -52,14 +52,13 @@ def remove(base: str) -> None:
     """Remove a sandbox's folders and the socket and lock file of its X server."""
     try:
         with open(f"{base}/display", encoding="ascii") as file:
-            number, pid = file.read().split()
-        with open(f"/tmp/.X{number}-lock", encoding="ascii") as file:  # noqa: S108 - where X servers put them
-            ours = file.read().strip() == pid
-        if ours:
-            os.unlink(f"/tmp/.X11-unix/X{number}")  # noqa: S108
-            os.unlink(f"/tmp/.X{number}-lock")  # noqa: S108
+            number, pid = map(int, file.read().split())
+        if display.display_holder(number) == pid:
+            for path in (display.display_socket(number), display.display_lock(number)):
+                if os.path.exists(path):
+                    os.unlink(path)
     except (OSError, ValueError):
-        pass  # no display was started, or its server cleaned up
+        pass  # no display was started, or somebody else cleaned up
     shutil.rmtree(base, ignore_errors=True)
 
 

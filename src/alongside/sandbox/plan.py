@@ -38,6 +38,8 @@ _PRIVATE_VARIABLES = (
 _SYSTEM_FOLDERS = ("/usr", "/etc", "/bin", "/sbin", "/lib", "/dev", "/proc", "/sys")
 # What name resolution reads or asks; both may lie below /run.
 _RESOLVER = ("/etc/resolv.conf", "/run/systemd/resolve")
+# A bus below it still has a socket address of at most 107 bytes.
+_LONGEST_PLACE = 48
 _PASSED_VARIABLES = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM")
 
 
@@ -88,7 +90,7 @@ def make(name: str, size: tuple[int, int], folder: Folder | None, visible: Itera
         runtime=f"/run/user/{os.getuid()}",
         rules=rules([*program_files(), *map(str, visible)], private_paths(home)),
         folder=(check_folder(folder.path, home), folder.writable) if folder else None,
-        folders=runtime if Path(runtime).is_dir() and runtime else tempfile.gettempdir(),
+        folders=_place_for_folders(runtime),
         mark="",
         scope=True,
     )
@@ -130,7 +132,8 @@ def rules(shown: Iterable[str], private: Iterable[str]) -> list[Rule]:
     """Order what is shown and what is private from the outside in, without rules that the enclosing one implies."""
     wanted: dict[str, Rule] = {}
     for given in (*_RESOLVER, *shown):
-        for path in (os.path.realpath(given), os.path.abspath(given)):
+        # Both, because a link that leads there may itself be masked.
+        for path in (os.path.realpath(given), os.path.abspath(given)):  # noqa: PTH100 - resolve() follows links
             if Path(path).exists():
                 wanted[path] = ("show", path)
     # Second, because a path that is both is private.
@@ -170,6 +173,12 @@ def _is_private_place(path: str) -> bool:
     return (
         real != "/" and Path(real).exists() and not any(f"{place}/".startswith(f"{real}/") for place in _SYSTEM_FOLDERS)
     )
+
+
+def _place_for_folders(runtime: str) -> str:
+    """First folder that is short enough for the buses below it."""
+    places = [place for place in (runtime, tempfile.gettempdir()) if Path(place).is_dir() and place]
+    return next((place for place in places if len(place) <= _LONGEST_PLACE), "/tmp")  # noqa: S108 - always short
 
 
 def _account_home() -> str:

@@ -1,11 +1,12 @@
 """What of the host's files a sandbox sees: all of the system read-only, nothing that is private.
 
 The plan's `rules` are applied from the outside in, each on top of the one that encloses it:
-`mask` puts an empty private folder over a folder, `hide` an empty file over a file, `show` brings a host path back read-only.
+`mask` puts an empty private folder over a folder, `hide` an empty file over a file, `show` brings a host path back
+read-only.
 Everything writable is memory of the mount namespace, so it ends with the last process and leaves nothing on the host.
 """
-# The imports of pathlib cost every start milliseconds, so these modules do without.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH104, PTH108, PTH110, PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+# The imports of pathlib cost every start milliseconds. Inside, /tmp is private.
+# ruff: noqa: PTH101, PTH102, PTH103, PTH110, PTH112, PTH119, PTH120, PTH211, S108
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _DEVICE_LINKS = {
     "fd": "/proc/self/fd",
     **{f"std{n}": f"/proc/self/fd/{i}" for i, n in enumerate(("in", "out", "err"))},
 }
-_STICKY = ("/tmp", "/var/tmp")  # noqa: S108 - inside, these are private
+_STICKY = ("/tmp", "/var/tmp")
 # Root may write kernel settings by owning these files, without any capability.
 _KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs")
 _LOG_LIMIT = "16m"
@@ -85,8 +86,8 @@ def _private_folders(plan: Plan) -> list[tuple[str, str]]:
         (plan["runtime"], "0700"),
         (BASE, "0700"),
         (f"{BASE}/log", "0700"),
-        ("/tmp/.X11-unix", "1777"),  # noqa: S108 - inside, /tmp is private
-        ("/tmp/.ICE-unix", "1777"),  # noqa: S108
+        ("/tmp/.X11-unix", "1777"),
+        ("/tmp/.ICE-unix", "1777"),
     ]
 
 
@@ -127,7 +128,7 @@ def _make_devices(devices: dict[str, int]) -> None:
     for name in ("pts", "shm"):
         os.mkdir(f"/dev/{name}")
     kernel.mount("devpts", "/dev/pts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
-    _make_memory("/dev/shm", "1777")  # noqa: S108
+    _make_memory("/dev/shm", "1777")
 
 
 def _protect_kernel_files() -> None:

@@ -45,7 +45,9 @@ def _judged(tool: Tool, arguments: dict[str, Any]) -> Any:
 
 
 def _told(tool: Tool, wrong: Any) -> str:
-    name = ".".join(str(part) for part in wrong["loc"] if not isinstance(part, str) or part in tool.arguments.model_fields)
+    name = ".".join(
+        str(part) for part in wrong["loc"] if not isinstance(part, str) or part in tool.arguments.model_fields
+    )
     match wrong["type"]:
         case "missing":
             return f"`{tool.name}` needs `{name}`."

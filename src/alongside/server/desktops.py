@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import socket
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from alongside.core.errors import AlongsideError, Invalid, NotFound, TimedOut, Unavailable
 from alongside.server.child import COMMAND, HeadStart
@@ -15,10 +16,9 @@ from alongside.server.drivers import Driver, End
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from alongside.link.channel import Reply, Say
-    from alongside.sandbox import Sandbox
+    from alongside.sandbox.desktop import Sandbox
 
 USER = "user"
 LIMIT = 50.0
@@ -62,12 +62,16 @@ class Desktop:
                     return await self.driver.call(method, params, heard=hear)
         except Unavailable:
             if self.ended:
-                raise NotFound(f"The sandbox {self.id} ended during this {method}, with everything in it.", next=_START) from None
+                raise NotFound(
+                    f"The sandbox {self.id} ended during this {method}, with everything in it.", next=_START
+                ) from None
             raise
         except TimeoutError:
             if method == "act" and "step" not in said:
                 raise TimedOut(f"Another act on {self.id} is still running; nothing was sent.") from None
-            reached = f" Step {said['step']} of {said['of']} was under way." if said.get("step") and "of" in said else ""
+            reached = (
+                f" Step {said['step']} of {said['of']} was under way." if said.get("step") and "of" in said else ""
+            )
             raise TimedOut(
                 f"No answer to this {method} in {LIMIT:.0f} s; it was cancelled.{reached} What was done is unknown.",
                 next="look, and see what is there now; send fewer steps at once",
@@ -90,11 +94,11 @@ class Desktops:
         self._gone: dict[str, str] = {}
         self._starts: set[asyncio.Task[Desktop]] = set()
 
-    async def __aenter__(self) -> Desktops:
+    async def __aenter__(self) -> Self:
         self._open[USER] = Desktop(USER, Driver(USER, "user", self._child))
         return self
 
-    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for starting in self._starts:
             starting.cancel()
         closing = [self._close(one) for one in list(self._open.values())]
@@ -124,7 +128,9 @@ class Desktops:
         if found := self._open.get(desktop):
             return found
         if desktop in self._gone:
-            raise NotFound(f"The sandbox {desktop} is gone: {self._gone[desktop]}. Its id is not used again.", next=_START)
+            raise NotFound(
+                f"The sandbox {desktop} is gone: {self._gone[desktop]}. Its id is not used again.", next=_START
+            )
         known = ", ".join([USER, *(one.id for one in running)])
         raise NotFound(f"There is no desktop `{desktop:.40}`; there are: {known}.", next=_START)
 
@@ -172,12 +178,16 @@ class Desktops:
 
     async def _start(self, name: str, size: tuple[int, int], folder: Path | None, *, writable: bool) -> Desktop:
         # Only where a sandbox is wanted: a machine that has none still lists its tools.
-        from alongside.sandbox import Sandbox  # noqa: PLC0415
+        from alongside.sandbox.desktop import Sandbox  # noqa: PLC0415
+        from alongside.sandbox.plan import Folder  # noqa: PLC0415
 
-        sandbox = await Sandbox.start(name, size=size, folder=folder, writable=writable)
+        shared = Folder(folder, writable) if folder else None
+        sandbox = await Sandbox.start(name, size=size, folder=shared)
+        exits: dict[int, asyncio.Event] = {}
+        sandbox.on_exit = lambda exit_: exits[exit_.pid].set() if exit_.pid in exits else None
 
         async def spawn() -> tuple[socket.socket, End]:
-            return await _inside(sandbox)
+            return await _inside(sandbox, exits)
 
         desktop = self._open[name] = Desktop(name, Driver(name, "own", spawn), sandbox, size)
         try:
@@ -217,17 +227,25 @@ class Desktops:
             print(f"alongside: {desktop.id} did not end as it should: {wrong!r}", file=sys.stderr)  # noqa: T201
 
 
-async def _inside(sandbox: Sandbox) -> tuple[socket.socket, End]:
+async def _inside(sandbox: Sandbox, exits: dict[int, asyncio.Event]) -> tuple[socket.socket, End]:
     ours, theirs = socket.socketpair()
     try:
         with theirs:
-            driver = await sandbox.spawn_driver(COMMAND, theirs)
+            pid = await sandbox.spawn_driver(COMMAND, theirs)
     except BaseException:
         ours.close()
         raise
+    ended = exits[pid] = asyncio.Event()
 
     async def end(grace: float) -> None:
-        await driver.end(grace)
+        for seconds in (grace, _STOP):
+            try:
+                await asyncio.wait_for(ended.wait(), seconds)
+            except TimeoutError:
+                with contextlib.suppress(AlongsideError, OSError):  # the sandbox is gone, and the driver with it
+                    await sandbox.kill(pid)
+                if not sandbox.alive:
+                    return
 
     return ours, end
 

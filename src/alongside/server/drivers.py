@@ -134,4 +134,3 @@ async def _nothing_to_ask(method: str, _params: dict[str, Any], _say: Say) -> Re
 
 def _say(text: str) -> None:
     print(f"alongside: {text}", file=sys.stderr, flush=True)  # noqa: T201
-

@@ -73,7 +73,9 @@ class EarlyAnswers:
         meta = params["_meta"]
         revision = meta.get(_META + "protocolVersion")
         who = meta.get(_META + "clientInfo", {"name": "", "version": ""})
-        if self._decided == "handshake" or revision not in self._snapshot or revision in self._handshakes:
+        if self._decided == "handshake" or not isinstance(revision, str):
+            return None
+        if revision not in self._snapshot or revision in self._handshakes:
             return None
         if not _names_itself(who) or not isinstance(meta.get(_META + "clientCapabilities"), dict):
             return None

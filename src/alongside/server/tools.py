@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from alongside.core.errors import Invalid, NeedsSandbox
+from alongside.core.errors import AlongsideError, Invalid, NeedsSandbox
 from alongside.core.steps import FIELDS, FORMS, MODIFIERS, Step
 from alongside.server import machine
 
@@ -87,7 +87,7 @@ class DesktopArguments(Arguments):
 
 
 class LaunchArguments(Arguments):
-    app: str = Field(description='program or application name, e.g. "mousepad", "libreoffice --calc" as app and argument')
+    app: str = Field(description='program or name of the application: "mousepad", "LibreOffice Calc"')
     arguments: list[str] = Field([], description="files, addresses or options")
     desktop: Where = None
 
@@ -99,7 +99,9 @@ class WindowsArguments(Arguments):
 class LookArguments(Arguments):
     window: WindowName
     desktop: Where = None
-    view: Literal["controls", "content", "raw"] = Field("controls", description="what one can act on; all text; everything")
+    view: Literal["controls", "content", "raw"] = Field(
+        "controls", description="what one can act on; all text; everything"
+    )
     find: str | None = Field(None, description="only elements with this text, role or value, with what they are in")
     under: int | str | None = Field(None, description="only below this element")
     depth: int | None = Field(None, ge=1, le=100)
@@ -109,20 +111,24 @@ class LookArguments(Arguments):
 def _steps_schema() -> dict[str, Any]:
     """The flat shape of ``core.steps.Step``, for clients; that class itself judges what comes."""
     text, whole, number = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+
+    def one_of(*words: str) -> dict[str, Any]:
+        return {"type": "string", "enum": list(words)}
+
     target = {"type": ["integer", "string", "array"], "items": number}
     properties: dict[str, Any] = dict.fromkeys(FIELDS, text)
     properties |= {
-        "do": {"enum": list(FORMS)},
+        "do": one_of(*FORMS),
         "target": {**target, "description": '12, "Save", "button:Save", "B2" or [x, y]'},
         "to": {**target, "description": "drag"},
         "text": {"type": "string", "description": "type; wait"},
-        "value": {"type": "string", "description": "set, select"},
+        "value": {"type": ["string", "number"], "description": "set, select"},
         "keys": {"type": "string", "description": 'key: "ctrl+s"'},
         "path": {"type": "string", "description": 'menu: "File > Save As..."'},
-        "button": {"enum": ["left", "middle", "right"]},
+        "button": one_of("left", "middle", "right"),
         "count": whole,
-        "modifiers": {"type": "array", "items": {"enum": list(MODIFIERS)}},
-        "direction": {"enum": ["up", "down", "left", "right"]},
+        "modifiers": {"type": "array", "items": one_of(*MODIFIERS)},
+        "direction": one_of("up", "down", "left", "right"),
         "amount": {"type": "integer", "description": "scroll: wheel clicks"},
         "repeat": whole,
         "seconds": number,
@@ -137,7 +143,7 @@ def _steps_schema() -> dict[str, Any]:
         "settle": {"type": "integer", "description": "ms to wait for quiet at most, 350 by default"},
         "via": {"type": "string", "description": "this technique and no other"},
     }
-    step = {"type": "object", "properties": properties, "required": ["do"], "additionalProperties": False}
+    step = {"type": "object", "properties": properties, "required": ["do"]}
     return {"type": "array", "items": step, "minItems": 1}
 
 
@@ -164,9 +170,7 @@ class StatusArguments(Arguments):
 async def _desktop(given: DesktopArguments, house: House) -> Answer:
     desktops = house.desktops
     if given.action == "start":
-        folder = Path(given.folder).expanduser() if given.folder else None
-        if folder and not (folder.is_absolute() and folder.is_dir()):
-            raise Invalid(f"`folder` is no folder of this machine: {given.folder!r:.200}", next="its absolute path")
+        folder = Path(given.folder) if given.folder else None
         started = await desktops.start((given.width, given.height), folder, writable=given.writable)
         shared = f", with {given.folder!r} {'to read and write' if given.writable else 'to read'}" if folder else ""
         lines = [_described(started) + shared, f'next: launch(app="...", desktop="{started.id}")']
@@ -175,7 +179,9 @@ async def _desktop(given: DesktopArguments, house: House) -> Answer:
         running = [one.id for one in desktops.sandboxes]
         which = given.id or (running[0] if len(running) == 1 else None)
         if which is None:
-            raise Invalid("Which one?" if running else "No sandbox is running.", next=f"`id`, one of: {', '.join(running)}")
+            raise Invalid(
+                "Which one?" if running else "No sandbox is running.", next=f"`id`, one of: {', '.join(running)}"
+            )
         await desktops.stop(which)
         return Answer(f"{which} is stopped; everything in it is gone.", record={"desktop": which})
     lines = [_described(one) for one in desktops.sandboxes]
@@ -251,14 +257,15 @@ def judge(steps: list[Any]) -> None:
 def _permit(desktop: Desktop, desktops: Desktops, what: str) -> None:
     if desktop.sandbox is None and not desktops.user_acting:
         raise NeedsSandbox(
-            f"`{what}` on the person's desktop is switched off; nothing was sent. The person can allow steps that disturb "
-            "nothing by starting the server with `alongside serve --user-desktop`.",
+            f"`{what}` on the person's desktop is switched off; nothing was sent. The person can allow steps that "
+            "disturb nothing by starting the server with `alongside serve --user-desktop`.",
             next='desktop(action="start"), then launch the application there',
         )
 
 
 def _kept(step: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
-    kept = {"do": step["do"], **{name: outcome[name] for name in ("mark", "technique", "ms", "reason") if name in outcome}}
+    kept: dict[str, Any] = {name: outcome[name] for name in ("mark", "technique", "ms", "reason") if name in outcome}
+    kept["do"] = step["do"]
     typed = [step[name] for name in ("text", "value") if isinstance(step.get(name), str)]
     return {**kept, "characters": sum(map(len, typed))} if typed else kept
 
@@ -268,8 +275,11 @@ async def _status(given: StatusArguments, house: House) -> Answer:
     asked = [desktops.get(given.desktop)] if given.desktop else [*desktops.sandboxes, desktops.user]
     lines = []
     for one in asked:
-        reply = await one.call("status", {})
-        lines += [f"{one.id}:" if one.sandbox else f"user: {_allowed(desktops)}", reply.result["text"]]
+        lines.append(f"{one.id}:" if one.sandbox else f"user: {_allowed(desktops)}")
+        try:
+            lines.append((await one.call("status", {})).result["text"])
+        except AlongsideError as error:
+            lines.append(f"✗ {error}")
     if not given.desktop:
         lines += ["this machine:", *(str(row) for row in await machine.checks())]
     return Answer("\n".join(lines))
@@ -299,8 +309,8 @@ TOOLS = {
     for tool in (
         Tool(
             "desktop", DesktopArguments, _desktop,
-            "Start, stop or list sandboxes: hidden desktops of your own, with their own display, pointer and empty home. "
-            "Stopping one ends every application in it.",
+            "Start, stop or list sandboxes: hidden desktops of your own, with their own display, pointer and empty "
+            "home. Stopping one ends every application in it.",
             {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False},
             example='desktop(action="start")',
         ),
@@ -317,15 +327,15 @@ TOOLS = {
         ),
         Tool(
             "look", LookArguments, _look,
-            "Read a window: its elements with the numbers that act takes, and on request its picture. Disturbs nothing; "
-            "works on covered windows too.",
+            "Read a window: its elements with the numbers that act takes, and on request its picture. Disturbs "
+            "nothing; works on covered windows too.",
             _READS, example='look(window="s1.1")',
         ),
         Tool(
             "act", ActArguments, _act,
-            "Carry out steps in a window, in order, until one fails; each answers with its outcome (✓ = ~ ✗). Example: "
-            '{"window": "s1.1", "steps": [{"do": "set", "target": "Name", "value": "Ada"}, {"do": "click", "target": 12, '
-            '"expect": "Saved"}]}',
+            "Carry out steps in a window, in order, until one fails; each answers with its outcome (✓ = ~ ✗). "
+            'Example: {"window": "s1.1", "steps": [{"do": "set", "target": "Name", "value": "Ada"}, {"do": "click", '
+            '"target": 12, "expect": "Saved"}]}',
             {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True},
             example='act(window="s1.1", steps=[{"do": "click", "target": 12}])',
         ),

@@ -171,17 +171,13 @@ async def text(bus: Bus, act: Act) -> Delivery:
 
 async def focus(bus: Bus, act: Act) -> Delivery:
     """The keyboard focus (activates and raises the window on GTK 3: measured)."""
-    element = act.the_element()
+    return await grab_focus(bus, act.the_element())
+
+
+async def grab_focus(bus: Bus, element: Element) -> Delivery:
     if not _has(element, COMPONENT):
         raise Passed("it cannot take the focus")
     return await _send(bus, Call(_node(element), COMPONENT, "GrabFocus"), "focus")
-
-
-async def scroll_into_view(bus: Bus, element: Element) -> bool:
-    """Ask the application to scroll; many do not know how, so the caller reads the place again."""
-    if not _has(element, COMPONENT):
-        return False
-    return bool(await bus.try_call(Call(_node(element), COMPONENT, "ScrollTo", "u", (6,))))
 
 
 TECHNIQUES: dict[str, Callable[[Bus, Act], Awaitable[Delivery]]] = {

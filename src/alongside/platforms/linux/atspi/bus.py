@@ -51,7 +51,7 @@ class Call(NamedTuple):
     body: Sequence[Any] = ()
 
 
-class CallFailed(Exception):  # noqa: N818 - an answer, judged by the caller
+class CallFailed(Exception):
     """The application answered with an error: ``name`` is D-Bus's name of it."""
 
     def __init__(self, name: str, text: str) -> None:

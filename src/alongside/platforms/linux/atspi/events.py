@@ -1,16 +1,16 @@
-"""What changes by itself: the events of the applications that are worked in, kept as the time of each element's last.
+"""What changes by itself: the events of the applications that are worked in.
 
-Events are hints. Qt 5 and 6 send none when a window is resized and GTK 4 only some (measured), so nothing is taken for
-unchanged because no event came; an event only says that an element is restless.
+Events are hints. Qt 5 and 6 send none when a window is resized and GTK 4 only some (measured): no event never means
+that nothing changed; an event only says which element to read again, and which one is restless.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
 
 from alongside.platforms.linux.atspi.bus import REGISTRY, Bus, Call, CallFailed, Node
-from alongside.platforms.linux.atspi.tree import key_of
 
 if TYPE_CHECKING:
     from dbus_fast import Message
@@ -24,7 +24,15 @@ _WANTED = (
 # Focus and activity move with any click; carets and bounds are no effects of a step.
 _QUIET_STATES = frozenset({"focused", "active", "armed", "showing", "visible", "defunct"})
 _IGNORED = frozenset({"TextCaretMoved", "BoundsChanged"})
-_MOST = 20_000
+_MOST = 5_000
+
+
+class Heard(NamedTuple):
+    """One event: when (monotonic seconds), which element, and whether children came or went."""
+
+    at: float
+    key: str
+    children: bool
 
 
 class Watch:
@@ -33,7 +41,7 @@ class Watch:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._since: dict[str, float] = {}
-        self._changed: dict[str, float] = {}
+        self._heard: deque[Heard] = deque(maxlen=_MOST)
         self._registered = False
 
     async def over(self, application: str) -> float:
@@ -48,9 +56,14 @@ class Watch:
             self._since[application] = time.monotonic()
         return self._since[application]
 
-    def last_change(self, key: str) -> float | None:
-        """When an event last said that this element changed, in monotonic seconds."""
-        return self._changed.get(key)
+    def after(self, moment: float) -> list[Heard]:
+        """The events since ``moment`` (monotonic seconds), oldest first."""
+        found = []
+        for event in reversed(self._heard):
+            if event.at < moment:
+                break
+            found.append(event)
+        return found[::-1]
 
     async def _register(self, event: str) -> None:
         # The call takes more arguments since at-spi2-core 2.50 or so; each form is refused by the other.
@@ -66,6 +79,5 @@ class Watch:
             return
         if message.member == "StateChanged" and message.body and str(message.body[0]).lower() in _QUIET_STATES:
             return
-        if len(self._changed) > _MOST:
-            self._changed.clear()
-        self._changed[key_of(Node(message.sender or "", message.path or ""))] = time.monotonic()
+        key = f"{message.sender}{message.path}"
+        self._heard.append(Heard(time.monotonic(), key, message.member == "ChildrenChanged"))

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from alongside.core.elements import Element, Snapshot, Window
 from alongside.core.errors import AlongsideError, AppHung, Unavailable
 from alongside.core.geometry import Rect
 from alongside.platforms.linux.atspi import names
-from alongside.platforms.linux.atspi.bus import ACCESSIBLE, COMPONENT, REGISTRY, ROOT, Bus, Call, CallFailed, Node, get
+from alongside.platforms.linux.atspi.bus import (
+    ACCESSIBLE,
+    COMPONENT,
+    REGISTRY,
+    ROOT,
+    TABLE,
+    Bus,
+    Call,
+    CallFailed,
+    Node,
+    get,
+)
+from alongside.platforms.linux.atspi.events import Watch
 from alongside.platforms.linux.atspi.walk import SCREEN, WINDOW, Raw, Walk, read_one, visible_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from alongside.core.ports import Heard
+
 APPLICATION = "org.a11y.atspi.Application"
 _DAEMON = Node("org.freedesktop.DBus", "/org/freedesktop/DBus")
 # What AT-SPI calls a toolkit, in the words of SPEC and outcomes.
 _TOOLKITS = {"gtk": "GTK 3", "qt": "Qt", "chromium": "Chromium", "gecko": "Firefox", "vcl": "LibreOffice"}
+# AT-SPI's ScrollTo: wherever the application likes.
+_ANYWHERE = 6
 _NUMBERS = frozenset({"slider", "spinbutton", "progressbar", "scrollbar", "meter"})
 _CHOICES = frozenset({"option", "menuitem", "cell"})
 _OBJECT = "￼"
@@ -52,7 +69,7 @@ class AtspiTree:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
         self._applications: dict[str, Application] = {}
-        self._frames: dict[int, Node] = {}
+        self._watch = Watch(bus)
 
     async def snapshot(self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0) -> Snapshot:
         """Every element of a window and of its open pop-ups."""
@@ -71,22 +88,51 @@ class AtspiTree:
         cuts = [f"{walk.unread} more elements were not read; look with `under` or `find`"] if walk.unread else []
         return Snapshot(window, application.toolkit, tuple(elements), time.monotonic(), tuple(cuts))
 
-    async def read(self, element: Element) -> Element | None:
+    async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:
         """An element read again; None when it is gone."""
         origin = origin_of(element)
-        try:
-            raw = await read_one(self.bus, origin.node, coordinates=origin.coordinates)
-        except CallFailed:
-            return None
+        raw = await read_one(self.bus, origin.node, coordinates=origin.coordinates, deadline=deadline)
         if raw is None:
             return None
         label = {raw.label: await self._name(raw.label)} if raw.label else {}
         again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
         if element.role == "combobox" and again.value is None:
             below = Walk(self.bus, coordinates=origin.coordinates, most=500)
-            (raw,) = await below.run([origin.node], 1.0)
+            (raw,) = await below.run([origin.node], deadline)
             again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
         return _placed(again, element)
+
+    async def watch(self, snapshot: Snapshot) -> float:
+        """Listen to the application of a window; since when."""
+        origin = origin_of(snapshot.elements[0])
+        return await self._watch.over(origin.node.bus)
+
+    def heard(self, moment: float) -> Sequence[Heard]:
+        """The events since a moment."""
+        return self._watch.after(moment)
+
+    async def scroll_to(self, element: Element) -> bool:
+        """Ask the application to scroll; many do not know how, so the caller reads the place again."""
+        origin = origin_of(element)
+        if COMPONENT not in origin.interfaces:
+            return False
+        return bool(await self.bus.try_call(Call(origin.node, COMPONENT, "ScrollTo", "u", (_ANYWHERE,))))
+
+    async def cell(self, snapshot: Snapshot, row: int, column: int) -> Element | None:
+        """The cell of the window's largest table; rows and columns count from 0."""
+        tables = [one for one in snapshot if one.role == "table" and TABLE in origin_of(one).interfaces and one.bounds]
+        if not tables:
+            return None
+        table = max(tables, key=lambda one: one.bounds.area if one.bounds else 0)
+        origin = origin_of(table)
+        found = await self.bus.try_call(Call(origin.node, TABLE, "GetAccessibleAt", "ii", (row, column)))
+        if not found or found[1].endswith("/null"):
+            return None
+        raw = await read_one(self.bus, Node(*found), coordinates=origin.coordinates)
+        if raw is None:
+            return None
+        cell = _element(raw, {}, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
+        return replace(cell, parent=table.key, depth=table.depth + 1)
 
     async def frame(self, window: Window, deadline: float = 1.0) -> tuple[Application, Node]:
         """The accessible object of a top-level window, by its process, then its title, then its place."""
@@ -201,6 +247,16 @@ def origin_of(element: Element) -> Origin:
     return element.extra
 
 
+def display_place(element: Element, window: Window) -> Rect | None:
+    """Where an element lies in the display, also when its window has moved since it was read."""
+    if element.bounds is None:
+        return None
+    origin = origin_of(element)
+    if origin.coordinates == WINDOW:
+        return element.bounds.moved(window.bounds.x, window.bounds.y)
+    return element.bounds.moved(-origin.dx, -origin.dy)
+
+
 def _near(one: Rect, other: Rect) -> bool:
     return all(abs(a - b) <= 12 for a, b in zip(one, other, strict=True))
 
@@ -272,7 +328,4 @@ def _chosen(raw: Raw) -> str | None:
 
 def _placed(again: Element, before: Element) -> Element:
     """The new reading in the old one's place of the tree."""
-    changed = {one: getattr(again, one) for one in ("role", "name", "value", "states", "bounds", "actions", "knows")}
-    return Element(
-        key=before.key, depth=before.depth, parent=before.parent, more=before.more, extra=before.extra, **changed
-    )
+    return replace(again, key=before.key, depth=before.depth, parent=before.parent, more=before.more)

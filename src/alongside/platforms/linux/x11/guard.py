@@ -49,8 +49,6 @@ _READS: dict[str, dict[str, int]] = {
         "FreePixmap": 54,
         "QueryExtension": 98,
         "ListExtensions": 99,
-        "GetKeyboardMapping": 101,
-        "GetModifierMapping": 119,
     },
     "Composite": {"QueryVersion": 0, "RedirectWindow": 1, "RedirectSubwindows": 2, "NameWindowPixmap": 6},
     "DAMAGE": {"QueryVersion": 0, "Create": 1, "Destroy": 2, "Subtract": 3},
@@ -66,12 +64,12 @@ _READS: dict[str, dict[str, int]] = {
     },
     "X-Resource": {"QueryVersion": 0, "QueryClientIds": 4},
     "XFIXES": {"QueryVersion": 0, "GetCursorImage": 4},
-    "XKEYBOARD": {"UseExtension": 0, "GetState": 4},
+    "XKEYBOARD": {"UseExtension": 0, "GetState": 4, "GetMap": 8},
 }
 # What a desktop of the agent's own allows on top: its pointer, its keyboard, and messages to its window manager.
 _ACTS: dict[str, dict[str, int]] = {
-    CORE: {"SendEvent": 25, "ChangeKeyboardMapping": 100},
-    "XKEYBOARD": {"LatchLockState": 5},
+    CORE: {"SendEvent": 25},
+    "XKEYBOARD": {"LatchLockState": 5, "SetMap": 9},
     "XTEST": {"GetVersion": 0, "FakeInput": 2},
 }
 ALLOWED: Mapping[Kind, frozenset[tuple[str, int]]] = {

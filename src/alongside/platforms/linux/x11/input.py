@@ -31,7 +31,7 @@ _LONGEST = 0.5  # seconds of a drag
 _SETTLE = 0.05  # after the press and after the last frame of a drag: measured, toolkits lose shorter ones
 _REPEAT = 0.008  # seconds between repeated keys
 _ANSWER = 5.0  # seconds an application gets to handle what was typed
-_NO_ANSWER = 0.15  # seconds for one that cannot tell
+_NO_ANSWER = 0.3  # seconds for one that does not promise to tell (Tk answers all the same, xterm does not)
 
 
 class Input:
@@ -107,10 +107,10 @@ class Input:
 
     async def _taken(self) -> None:
         """Wait until the application has handled the keys: it looks up what a key means only then."""
-        reader = await self._x.run(self._keyboard.reader)
-        if reader is None:
+        reader, promises = await self._x.run(self._keyboard.reader)
+        if not reader:
             await asyncio.sleep(_NO_ANSWER)
-        elif not await self._events.ping(reader, _ANSWER):
+        elif not await self._events.ping(reader, _ANSWER if promises else _NO_ANSWER) and promises:
             raise AppHung(f"The application did not handle the keys in {_ANSWER:g} s; some may arrive later.")
 
     def _move(self, point: Point) -> None:

@@ -5,6 +5,7 @@ All of it runs on the connection's thread. A character that no key makes is put 
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import xcffib
@@ -15,7 +16,7 @@ import xcffib.xtest
 from alongside.core.errors import Invalid
 from alongside.platforms.linux.x11 import properties
 from alongside.platforms.linux.x11.connection import answer
-from alongside.platforms.linux.x11.keymap import Keymap, Stroke, keysym, parse, runs
+from alongside.platforms.linux.x11.keymap import CORE_KEYBOARD, SYMS, Keymap, Stroke, keysym, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     from alongside.platforms.linux.x11.connection import X11
 
 _PRESS, _RELEASE = 2, 3
-_CORE_KEYBOARD = 0x100
 _CAPS_LOCK = 2
+_SET_MAP = 9  # the opcode; xcffib cannot write the keysyms of this request
 _BURST = 100  # characters sent at once; between bursts the application catches up and the caller may stop
 
 
 class Keyboard:
     """``hold`` is told what is going to be taken hold of, ``released`` what was let go; on the connection's thread.
 
-    What is taken: ``key:37``; ``keymap:97,105``, keycodes with borrowed meanings; ``lock:2,1``, the modifiers and the
-    group that were locked before.
+    What is taken: ``key:37``; ``keymap:97,105``, keycodes with borrowed meanings; ``lock:caps``, Caps Lock that was
+    on and is to be on again.
     """
 
     def __init__(self, x: X11, hold: Callable[[str], None], released: Callable[[str], None]) -> None:
@@ -40,7 +41,7 @@ class Keyboard:
         self._hold = hold
         self._released = released
         self._borrowed: list[int] = []
-        self._lock: tuple[int, int] | None = None
+        self._unlocked = False
         self._xtest = x.connection(xcffib.xtest.key)
         self._xkb = x.connection(xcffib.xkb.key)
 
@@ -110,27 +111,24 @@ class Keyboard:
             self.clear(self._borrowed)
             self._released("keymap:" + ",".join(map(str, self._borrowed)))
             self._borrowed = []
-        if self._lock:
-            self.lock(*self._lock)
-            self._released("lock:{},{}".format(*self._lock))
-            self._lock = None
+        if self._unlocked:
+            self.lock_caps(True)
+            self._released("lock:caps")
+            self._unlocked = False
 
     def keymap(self) -> Keymap:
-        setup = self._x.connection.setup
-        first, count = setup.min_keycode, setup.max_keycode - setup.min_keycode + 1
-        reply = self._x.connection.core.GetKeyboardMapping(first, count).reply()
-        return Keymap(first, reply.keysyms_per_keycode, tuple(reply.keysyms))
+        state = self._xkb.GetState(CORE_KEYBOARD)
+        asked = self._xkb.GetMap(CORE_KEYBOARD, SYMS, 0, *[0] * 8, 0, *[0] * 6)
+        group = state.reply().group
+        return Keymap.parse(bytes(self._x.connection.wait_for_reply(asked.sequence).buf), group)
 
     def clear(self, codes: Sequence[int]) -> None:
         """Take all meaning from keycodes."""
-        width = self.keymap().width
-        for first, count in runs(codes):
-            self._x.connection.core.ChangeKeyboardMapping(count, first, width, [0] * (width * count))
+        self._give(dict.fromkeys(codes, 0))
         self._x.sync()
 
-    def lock(self, modifiers: int, group: int) -> None:
-        """Lock exactly these of Caps Lock, and this group."""
-        self._xkb.LatchLockState(_CORE_KEYBOARD, _CAPS_LOCK, modifiers & _CAPS_LOCK, 1, group, 0, 0, 0)
+    def lock_caps(self, locked: bool) -> None:
+        self._xkb.LatchLockState(CORE_KEYBOARD, _CAPS_LOCK, _CAPS_LOCK * locked, 0, 0, 0, 0, 0)
         self._x.sync()
 
     def release_all(self) -> None:
@@ -141,17 +139,19 @@ class Keyboard:
         self.restore()
         self._x.sync()
 
-    def reader(self) -> int | None:
-        """The window that keys go to, or the ancestor of it that answers pings; None where none does."""
+    def reader(self) -> tuple[int, bool]:
+        """The application's window that keys go to (0 where there is none), and whether it promises to answer pings."""
         x, core = self._x, self._x.connection.core
         window, ping = core.GetInputFocus().reply().focus, x.atom("_NET_WM_PING")
+        highest = 0
         while window not in (0, 1, x.root):
             protocols, tree = properties.ask(x, window, "WM_PROTOCOLS"), core.QueryTree(window)
-            if ping in properties.numbers(answer(protocols)):
-                return window
-            above = answer(tree)
+            said, above = answer(protocols), answer(tree)
+            if ping in properties.numbers(said):
+                return window, True
+            highest = window if properties.numbers(said) else highest
             window = above.parent if above else 0
-        return None
+        return highest, False
 
     def _stroke(self, held: Iterable[int], code: int) -> None:
         pressed: list[int] = []
@@ -171,16 +171,15 @@ class Keyboard:
             raise Invalid("The keyboard has no spare key for this character.")
         self._hold("keymap:" + ",".join(map(str, codes)))
         self._borrowed = codes
-        for first, count in runs(codes):
-            at = codes.index(first)
-            # On both levels, so that Shift makes no difference.
-            meanings = [sym for sym in syms[at : at + count] for _ in range(2)]
-            self._x.connection.core.ChangeKeyboardMapping(count, first, 2, meanings)
+        self._give(dict(zip(codes, syms, strict=True)))
         return {sym: Stroke(code) for sym, code in zip(syms, codes, strict=True)}
 
+    def _give(self, meanings: dict[int, int]) -> None:
+        arguments = self.keymap().with_meanings(meanings)
+        self._xkb.send_request(_SET_MAP, io.BytesIO(arguments), is_checked=True).check()
+
     def _unlock(self) -> None:
-        state = self._xkb.GetState(_CORE_KEYBOARD).reply()
-        if self._lock is None and (state.lockedMods & _CAPS_LOCK or state.lockedGroup):
-            self._hold(f"lock:{state.lockedMods & _CAPS_LOCK},{state.lockedGroup}")
-            self._lock = state.lockedMods & _CAPS_LOCK, state.lockedGroup
-            self.lock(0, 0)
+        if not self._unlocked and self._xkb.GetState(CORE_KEYBOARD).reply().lockedMods & _CAPS_LOCK:
+            self._hold("lock:caps")
+            self._unlocked = True
+            self.lock_caps(False)

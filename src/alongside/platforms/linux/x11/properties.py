@@ -102,8 +102,20 @@ def tops(x: X11, windows: Iterable[int], children: Iterable[int]) -> dict[int, i
     return found
 
 
+def viewable(x: X11, windows: Iterable[int]) -> list[int]:
+    """Those of the windows that are mapped and can show something: toolkits keep several others each."""
+    asked = {window: x.connection.core.GetWindowAttributes(window) for window in windows}
+    known = {window: answer(cookie) for window, cookie in asked.items()}
+    return [window for window, one in known.items() if one and _is_viewable(one)]
+
+
+def _is_viewable(attributes: Any) -> bool:
+    shows = attributes._class == xcffib.xproto.WindowClass.InputOutput  # noqa: SLF001 - xcffib's name for `class`
+    return bool(shows and attributes.map_state == xcffib.xproto.MapState.Viewable)
+
+
 def read(x: X11, frames: dict[int, int]) -> list[Facts]:
-    """The facts of windows (by window, its top); those that are gone or never show anything are left out."""
+    """The facts of windows (by window, its top); those that are gone are left out."""
     core = x.connection.core
     asked = [
         (
@@ -121,8 +133,6 @@ def read(x: X11, frames: dict[int, int]) -> list[Facts]:
         attributes, size, place, frame = (answer(cookie) for cookie in cookies)
         values = dict(zip(_WANTED, map(answer, properties), strict=True))
         if None in (attributes, size, place, frame):
-            continue
-        if attributes._class == xcffib.xproto.WindowClass.InputOnly:  # noqa: SLF001 - xcffib's name for `class`
             continue
         border = 2 * frame.border_width
         found.append(
@@ -146,7 +156,7 @@ def _facts(x: X11, window: int, top: int, attributes: Any, bounds: Rect, frame: 
         top=top,
         bounds=bounds,
         frame=frame,
-        viewable=attributes.map_state == xcffib.xproto.MapState.Viewable,
+        viewable=_is_viewable(attributes),
         override=bool(attributes.override_redirect),
         title=text(x, said["_NET_WM_NAME"]) or text(x, said["WM_NAME"]),
         # Two strings: instance and class.

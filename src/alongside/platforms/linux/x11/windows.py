@@ -51,7 +51,7 @@ class Windows:
 
     async def at(self, point: Point) -> int | None:
         for window in reversed(await self.list()):
-            if point in window.frame and not window.states & {"minimised", "hidden"}:
+            if window.frame.holds(point) and not window.states & {"minimised", "hidden"}:
                 return window.native
         return None
 
@@ -86,7 +86,8 @@ class Windows:
         managed = properties.numbers(stacking.reply()) or properties.numbers(plain.reply())
         frames = properties.tops(x, managed, children)
         taken = set(frames.values())
-        facts = properties.read(x, frames | {child: child for child in children if child not in taken})
+        unmanaged = properties.viewable(x, (child for child in children if child not in taken))
+        facts = properties.read(x, frames | {child: child for child in unmanaged})
         order = {child: place for place, child in enumerate(children)}
         whole = Rect(0, 0, size.width, size.height)
         shown = [one for one in facts if one.window in frames or _is_shown(one, whole)]
@@ -112,7 +113,7 @@ class Windows:
 
 def _is_shown(one: Facts, screen: Rect) -> bool:
     """Whether an unmanaged window is something to see, not one of the helpers that toolkits and managers keep."""
-    if not one.viewable or min(one.bounds.width, one.bounds.height) <= 1 or not one.frame.overlap(screen).area:
+    if min(one.bounds.width, one.bounds.height) <= 1 or not one.frame.overlap(screen).area:
         return False
     # What a compositor draws on is as large as the screen and bears no mark of any application.
     return not one.override or bool(one.wm_class or one.title or one.types or one.pid or one.transient_for)

@@ -1,0 +1,5 @@
+import sys
+
+from alongside.driver.main import main
+
+sys.exit(main())

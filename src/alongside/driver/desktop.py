@@ -1,0 +1,190 @@
+"""One desktop: its windows by the ids and names that callers use, their refs, and what was last seen of each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alongside.core.elements import Window
+from alongside.core.errors import Ambiguous, NotFound
+from alongside.core.ladder import EVERYTHING, Disturbs
+from alongside.core.outline import quote
+from alongside.core.refs import RefBook
+from alongside.core.verify import GRACE, RESTLESS, differing
+
+if TYPE_CHECKING:
+    from alongside.core.elements import Element, Snapshot
+    from alongside.core.geometry import Mapping
+    from alongside.core.ports import NativeWindow, Platform
+
+_LISTED = frozenset({"normal", "dialog"})
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is known of one window: the last snapshot, the last image of it, and which elements moved by themselves.
+
+    ``watched`` and ``stepped`` are when listening began and when the last step ended (monotonic seconds).
+    """
+
+    snapshot: Snapshot
+    watched: float
+    stepped: float = 0.0
+    image: Mapping | None = None
+    image_size: tuple[int, int] = (0, 0)
+    restless: dict[str, float] = field(default_factory=dict)
+
+    def is_restless(self, element: Element) -> bool:
+        at = self.restless.get(element.key)
+        return at is not None and time.monotonic() - at < RESTLESS
+
+
+class Desktop:
+    """The state of one desktop in its driver; ``kind`` is ``own`` (a sandbox) or ``user`` (the person's)."""
+
+    def __init__(self, name: str, kind: str, platform: Platform, *, first_ref: int = 1, first_window: int = 1) -> None:
+        self.name, self.kind, self.platform = name, kind, platform
+        self.refs = RefBook(first_ref)
+        self.next_window = first_window
+        self.seen: dict[str, Seen] = {}
+        self._ids: dict[tuple[int, int], str] = {}
+
+    @property
+    def allowed(self) -> Disturbs:
+        """What a step may disturb here: everything where the desktop is the agent's own, else nothing."""
+        return EVERYTHING if self.kind == "own" else Disturbs.NOTHING
+
+    async def windows(self) -> list[Window]:
+        """Top-level windows and dialogs, topmost first."""
+        natives = await self.platform.windows.list()
+        self._forget({(one.native, one.pid) for one in natives})
+        return [self._window(one) for one in reversed(natives) if one.kind in _LISTED]
+
+    async def popups(self, window: Window) -> list[Window]:
+        """The open menus, lists and tooltips of a window's application."""
+        natives = await self.platform.windows.list()
+        return [
+            _as_window(one, "", self.name)
+            for one in natives
+            if one.kind == "popup" and (one.pid == window.pid or one.owner == window.native)
+        ]
+
+    async def shown(self, window: Window) -> frozenset[tuple[int, str]]:
+        """The application's windows and pop-ups that are open now (native numbers and kinds)."""
+        natives = await self.platform.windows.list()
+        return frozenset(
+            (one.native, one.kind)
+            for one in natives
+            if one.pid == window.pid and one.kind != "other" and not one.states & {"minimised", "hidden"}
+        )
+
+    async def window(self, name: str) -> Window:
+        """The window of an id (``s1.2``), title, part of one, ``app:NAME``, ``pid:N``, ``active``; its id for good."""
+        windows = await self.windows()
+        found = _matching(windows, name.strip())
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = ", ".join(f"{one.id} {quote(one.title, 60)}" for one in found)
+            raise Ambiguous(f"{len(found)} windows match {quote(name, 60)}: {listed}. Name one by its id.")
+        if name in self.seen or name.startswith(f"{self.name}."):
+            raise NotFound(f"The window {quote(name, 60)} is gone.", next=f'windows(desktop="{self.name}")')
+        listed = ", ".join(f"{one.id} {quote(one.title, 60)}" for one in windows[:8]) or "none"
+        raise NotFound(f"No window matches {quote(name, 60)}; there are: {listed}.")
+
+    async def read(self, window: Window, *, deadline: float = 5.0) -> Seen:
+        """Read a window, keep what moved by itself since the last time, and drop the refs of what is gone."""
+        snapshot = await self.platform.tree.snapshot(window, popups=await self.popups(window), deadline=deadline)
+        before = self.seen.get(window.id)
+        if before is None:
+            watched = await self.platform.tree.watch(snapshot)
+            seen = self.seen[window.id] = Seen(snapshot, watched)
+        else:
+            seen = before
+            seen.snapshot = snapshot
+        for key in self.refs.keys_of(window.id) - snapshot.by_key.keys():
+            self.refs.retire(key)
+        return seen
+
+    def moved_by_itself(self, seen: Seen, old: Snapshot, new: Snapshot) -> None:
+        """Note what changed between two readings with no step under way: by its events, else by the difference."""
+        if old.toolkit in self.platform.tells:
+            since = max(old.taken, seen.stepped + GRACE)
+            seen.restless.update({event.key: event.at for event in self.platform.tree.heard(since)})
+        elif old.taken > seen.stepped:
+            seen.restless.update(dict.fromkeys(differing(old, new), new.taken))
+
+    def ref(self, element: Element, window: str) -> int:
+        return self.refs.give(element.key, window)
+
+    def _window(self, native: NativeWindow) -> Window:
+        # A window's number may come again for another process; the pair is what is named for good.
+        key = native.native, native.pid
+        if key not in self._ids:
+            self._ids[key] = f"{self.name}.{self.next_window}"
+            self.next_window += 1
+        return _as_window(native, self._ids[key], self.name)
+
+    def _forget(self, present: set[tuple[int, int]]) -> None:
+        for key in [one for one in self._ids if one not in present]:
+            gone = self._ids.pop(key)
+            self.seen.pop(gone, None)
+            for element in self.refs.keys_of(gone):
+                self.refs.retire(element)
+
+
+def _as_window(native: NativeWindow, name: str, desktop: str) -> Window:
+    return Window(
+        id=name,
+        native=native.native,
+        title=native.title,
+        app=_application(native),
+        pid=native.pid,
+        wm_class=native.wm_class,
+        bounds=native.bounds,
+        kind=native.kind,
+        states=native.states,
+        owner=native.owner,
+        desktop=desktop,
+    )
+
+
+def _application(native: NativeWindow) -> str:
+    """What people would call the program: its window class, else the name of its process."""
+    if native.wm_class:
+        return native.wm_class
+    try:
+        return Path(f"/proc/{native.pid}/comm").read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def _matching(windows: list[Window], name: str) -> list[Window]:
+    low = name.casefold()
+    if low == "active":
+        return [one for one in windows if "active" in one.states][:1]
+    if low.startswith("app:"):
+        wanted = low.removeprefix("app:").strip()
+        found = [one for one in windows if wanted in one.app.casefold()]
+        return found if len(found) < 2 else [_main(found)]
+    if low.startswith("pid:") and low.removeprefix("pid:").strip().isdigit():
+        return [one for one in windows if one.pid == int(low.removeprefix("pid:"))]
+    for same in (
+        lambda one: one.id == name,
+        lambda one: one.title == name,
+        lambda one: one.title.casefold() == low,
+        lambda one: bool(low) and low in one.title.casefold(),
+    ):
+        found = [one for one in windows if same(one)]
+        if found:
+            return found
+    return []
+
+
+def _main(windows: list[Window]) -> Window:
+    """An application's main window: the one that shows the most."""
+    return max(
+        windows, key=lambda one: (not one.states & {"minimised", "hidden"}, one.kind == "normal", one.bounds.area)
+    )

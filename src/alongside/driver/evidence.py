@@ -1,0 +1,239 @@
+"""Judging a step: what was before it, and what is read back after it, by the table of ``core.verify``.
+
+For toolkits whose events tell of every change the last look, brought up to date by them, is what was before, and only
+what an event names is read again afterwards: a click costs a few calls, not two walks. For the others the window is
+read before and after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alongside.core import verify
+from alongside.core.errors import AppGone, AppHung, Unavailable
+from alongside.core.outcomes import Mark
+from alongside.core.outline import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from alongside.core.checks import Check
+    from alongside.core.elements import Element, Snapshot, Window
+    from alongside.core.steps import Step
+    from alongside.driver.desktop import Desktop, Seen
+
+# More elements than this are not read again one by one.
+_FEW = 40
+# Steps that may act on anything: judged by what changes.
+ANYTHING = frozenset(
+    {"click", "invoke", "key", "menu", "double_click", "right_click", "toggle", "drag", "hover", "type"}
+)
+
+
+@dataclass(slots=True)
+class Before:
+    """What was before a step: the window's elements, its application's open windows, the target, and when."""
+
+    snapshot: Snapshot
+    shown: frozenset[tuple[int, str]]
+    target: Element | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a step ended, as far as it can be read; ``hold`` is what must still be true a little later."""
+
+    mark: Mark
+    told: str = ""
+    reason: str = ""
+    hold: Check | None = None
+    subject: Element | None = None
+
+
+class Judge:
+    """Reads a window around one step."""
+
+    def __init__(self, desktop: Desktop, window: Window, seen: Seen) -> None:
+        self._desktop, self._window, self._seen = desktop, window, seen
+        self._tree = desktop.platform.tree
+
+    async def before(self, step: Step, target: Element | None, *, wants_state: bool) -> Before:
+        """The window just before delivery. What changed since the last look without a step is restless from now on."""
+        seen = self._seen
+        if not wants_state or step.do in ANYTHING:
+            await self._still()
+            await self._refresh()
+        shown = await self._desktop.shown(self._window)
+        return Before(seen.snapshot, shown, target, time.monotonic())
+
+    async def _still(self) -> None:
+        rest = self._seen.watched + verify.STILL - time.monotonic()
+        if rest > 0:
+            await asyncio.sleep(rest)
+
+    async def _refresh(self) -> None:
+        seen, old = self._seen, self._seen.snapshot
+        events = self._tree.heard(old.taken)
+        ours = {one.key for one in events if one.key in old.by_key}
+        if old.toolkit not in self._desktop.platform.tells or any(one.children for one in events) or len(ours) > _FEW:
+            seen = await self._desktop.read(self._window)
+            self._desktop.moved_by_itself(seen, old, seen.snapshot)
+            return
+        for key in ours:
+            again = await self._tree.read(old.by_key[key])
+            if again is not None:
+                seen.snapshot = seen.snapshot.with_element(again)
+        self._desktop.moved_by_itself(seen, old, seen.snapshot)
+
+    async def judge(self, step: Step, before: Before, wanted: Check | None, deadline: float) -> Verdict:
+        """Read back until there is evidence, or until ``deadline`` (monotonic seconds)."""
+        wait = 0.003
+        last: Verdict | None = None
+        walked = before.at
+        while True:
+            try:
+                verdict = await self._target(step, before, wanted)
+                if verdict is None and (wanted is None or step.do in ANYTHING):
+                    verdict = await self._windows(before) or await self._events(before)
+            except AppHung as hung:
+                return Verdict(Mark.UNVERIFIED, f"sent, then {_lower(hung.message)}", "app_hung")
+            except AppGone:
+                return await self._gone(before)
+            if verdict is not None and verdict.mark is Mark.CONFIRMED:
+                return verdict
+            last = verdict or last
+            now = time.monotonic()
+            if now >= deadline:
+                break
+            # A walk costs as much as the window is large: seldom, and less often as time passes.
+            if (
+                wanted is None
+                and now - walked > 0.12
+                and self._seen.snapshot.toolkit not in self._desktop.platform.tells
+            ):
+                walked = now
+                if found := await self._walk(before):
+                    return found
+            await asyncio.sleep(min(wait, max(0.0, deadline - now)))
+            wait = min(wait * 1.6, 0.06)
+        if last is None and (wanted is None or step.do in ANYTHING):
+            last = await self._walk(before)
+        return last or Verdict(
+            Mark.UNVERIFIED, f"sent, nothing changed in {(time.monotonic() - before.at) * 1000:.0f} ms"
+        )
+
+    async def _target(self, step: Step, before: Before, wanted: Check | None) -> Verdict | None:
+        """What the target itself shows."""
+        target = before.target
+        if target is None or (wanted is None and step.do != "type"):
+            return None
+        now = await self._tree.read(target)
+        if now is None:
+            if step.do in ANYTHING and step.do != "type":
+                return Verdict(Mark.CONFIRMED, "it is gone now")
+            return Verdict(Mark.UNVERIFIED, "sent, and the element is gone now")
+        if step.do == "type" and wanted is None:
+            holds = verify.typed(target, now, step.text or "")
+        else:
+            holds = wanted.holds(now) if wanted is not None else None
+        if holds:
+            self._seen.snapshot = self._seen.snapshot.with_element(now)
+            return Verdict(Mark.CONFIRMED, "", hold=wanted, subject=now)
+        if holds is None:
+            return None if step.do in ANYTHING else Verdict(Mark.UNVERIFIED, "sent; it does not publish what it holds")
+        if step.do in {"set", "clear", "type", "select"} and now.value is not None:
+            return Verdict(Mark.FAILED, f"it shows {quote(now.value, 120)}", "rejected")
+        return Verdict(Mark.FAILED, f"sent, but it is not {wanted}", "no_effect") if step.do not in ANYTHING else None
+
+    async def _windows(self, before: Before) -> Verdict | None:
+        """A window, menu or dialog of the application that opened or closed."""
+        shown = await self._desktop.shown(self._window)
+        if shown == before.shown:
+            return None
+        listed = {one.native: one for one in await self._desktop.windows()}
+        for native, kind in shown - before.shown:
+            window = listed.get(native)
+            if window is not None:
+                return Verdict(Mark.CONFIRMED, f"{_kind(kind)} {window.id} {quote(window.title, 80)} opened")
+            if kind == "popup":
+                return Verdict(Mark.CONFIRMED, "a menu or list opened")
+        for native, kind in before.shown - shown:
+            if kind in {"normal", "dialog"}:
+                which = "this window" if native == self._window.native else f"a {_kind(kind)}"
+                return Verdict(Mark.CONFIRMED, f"{which} closed")
+            if kind == "popup":
+                return Verdict(Mark.CONFIRMED, "a menu or list closed")
+        return None
+
+    async def _events(self, before: Before) -> Verdict | None:
+        """What the elements show now that events spoke of since delivery."""
+        keys = dict.fromkeys(one.key for one in self._tree.heard(before.at) if not one.children)
+        if any(one.children for one in self._tree.heard(before.at)):
+            return await self._walk(before)
+        for key in list(keys)[:_FEW]:
+            old = before.snapshot.by_key.get(key)
+            if old is None or self._seen.is_restless(old):
+                continue
+            now = await self._tree.read(old)
+            if now is None:
+                continue
+            after = before.snapshot.with_element(now)
+            found = verify.changes(before.snapshot, after, self._seen.is_restless)
+            if found and (verdict := await self._believed(found, before)):
+                self._seen.snapshot = self._seen.snapshot.with_element(now)
+                return verdict
+        return None
+
+    async def _walk(self, before: Before) -> Verdict | None:
+        """What differs in the whole window."""
+        try:
+            seen = await self._desktop.read(self._window)
+        except (AppGone, AppHung, Unavailable):
+            return None
+        return await self._believed(verify.changes(before.snapshot, seen.snapshot, seen.is_restless), before)
+
+    async def _believed(self, found: Iterable[verify.Change], before: Before) -> Verdict | None:
+        """The first change that is no clock: a changed text must come from an element that was watched long enough."""
+        for change in found:
+            if change.text and not await self._no_ticker(change.element, before):
+                continue
+            return Verdict(Mark.CONFIRMED, f"{change.kind}: {_shown(change.element)}")
+        return None
+
+    async def _no_ticker(self, element: Element, before: Before) -> bool:
+        """Whether an element whose text changed was still before, and stays still now."""
+        if before.at - self._seen.watched > verify.PROBATION:
+            return True
+        changed = time.monotonic()
+        await asyncio.sleep(verify.PROBATION)
+        again = await self._tree.read(element)
+        moved = again is None or (again.name, again.value) != (element.name, element.value)
+        if moved or sum(one.key == element.key and one.at > changed for one in self._tree.heard(changed)):
+            self._seen.restless[element.key] = time.monotonic()
+            return False
+        return True
+
+    async def _gone(self, before: Before) -> Verdict:
+        """The application went away: an effect if its windows went with it in order, told as what it is."""
+        shown = await self._desktop.shown(self._window)
+        if before.shown - shown:
+            return Verdict(Mark.CONFIRMED, "the application closed its window and ended")
+        return Verdict(Mark.UNVERIFIED, "sent, and the application is gone", "app_gone")
+
+
+def _shown(element: Element) -> str:
+    name = f" {quote(element.name, 80)}" if element.name else ""
+    value = f" = {quote(element.value, 80)}" if element.value is not None and not element.secret else ""
+    return f"{element.role}{name}{value}"
+
+
+def _kind(kind: str) -> str:
+    return "window" if kind == "normal" else kind
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

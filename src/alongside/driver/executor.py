@@ -1,0 +1,415 @@
+"""One batch: each step resolved, guarded, delivered by the ladder, read back and judged."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from alongside.core import ladder, targets, verify
+from alongside.core.errors import (
+    AlongsideError,
+    Ambiguous,
+    BackgroundUnavailable,
+    CoveredByDialog,
+    Disabled,
+    IdentityChanged,
+    NeedsSandbox,
+    NotFound,
+    Resized,
+    SecretField,
+    Stale,
+    TimedOut,
+    Unavailable,
+)
+from alongside.core.outcomes import Mark, Outcome
+from alongside.core.outline import element_line, quote
+from alongside.core.ports import Act, Passed
+from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alongside.core.checks import Check
+    from alongside.core.elements import Element, Snapshot, Window
+    from alongside.core.geometry import Point
+    from alongside.core.steps import Step
+    from alongside.driver.desktop import Desktop, Seen
+
+# Steps that only change what a field holds: what they claim is read once more before the next other step.
+_FIELD = frozenset({"set", "clear", "check", "uncheck", "select", "expand", "collapse", "focus", "type", "wait"})
+# Reading back what was typed takes as long as the application takes to draw it (seconds).
+_TEXT_TIME, _PER_CHARACTER = 1.0, 0.01
+_MENUS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
+_POLL = 0.05
+
+
+class Batch:
+    """The steps of one call on one window."""
+
+    def __init__(self, desktop: Desktop, window: Window) -> None:
+        self._desktop, self._window = desktop, window
+        self._tree = desktop.platform.tree
+        self.outcomes: list[Outcome] = []
+        # What was confirmed and must still hold a moment later: outcome's place, verdict, when it was seen.
+        self._held: list[tuple[int, Verdict, float]] = []
+
+    async def run(self, steps: Sequence[Step], say: Callable[[int, str], None]) -> list[Outcome]:
+        """Carry the steps out in order until one fails; an outcome for each."""
+        for number, step in enumerate(steps):
+            say(number, step.do)
+            if step.do not in _FIELD and not await self._still_holds():
+                break
+            outcome = await self._step(step)
+            self.outcomes.append(outcome)
+            if outcome.mark is Mark.FAILED:
+                break
+        await self._still_holds()
+        done = len(self.outcomes)
+        self.outcomes += [Outcome(Mark.NOT_EXECUTED, _named(step)) for step in steps[done:]]
+        return self.outcomes
+
+    async def _still_holds(self) -> bool:
+        """Read once more what was confirmed: a box may untick itself, a field may take its old text back."""
+        held, self._held = self._held, []
+        good = True
+        for place, verdict, seen_at in held:
+            rest = seen_at + verify.HOLDS - time.monotonic()
+            if rest > 0:
+                await asyncio.sleep(rest)
+            assert verdict.hold is not None and verdict.subject is not None  # noqa: PT018,S101 - what is held has both
+            try:
+                now = await self._tree.read(verdict.subject)
+            except AlongsideError:
+                continue
+            if now is not None and verdict.hold.holds(now) is False:
+                old = self.outcomes[place]
+                shows = f"; it shows {quote(now.value, 80)}" if now.value is not None else ""
+                told = f"it was {verdict.hold} for a moment, and the application took it back{shows}"
+                self.outcomes[place] = Outcome(
+                    Mark.FAILED, old.what, told, old.technique, old.ms, "rejected", f'look("{self._window.id}")'
+                )
+                good = False
+        return good
+
+    async def _step(self, step: Step) -> Outcome:
+        started = time.monotonic()
+        try:
+            outcome = await (self._wait(step) if step.do == "wait" else self._act(step, started))
+        except Passed as passed:
+            outcome = Outcome(Mark.FAILED, _named(step), str(passed), reason="unavailable")
+        except AlongsideError as error:
+            outcome = Outcome(
+                Mark.FAILED, _named(step), error.message, reason=error.reason, next=error.next or "", ms=_ms(started)
+            )
+        if (seen := self._desktop.seen.get(self._window.id)) is not None:
+            seen.stepped = time.monotonic()
+        return outcome
+
+    async def _act(self, step: Step, started: float) -> Outcome:
+        desktop = self._desktop
+        self._window = window = await desktop.window(self._window.id)
+        seen = await self._seen()
+        await self._no_dialog_in_front(step)
+        element, point = await self._target(step, seen)
+        if element is not None:
+            element = await self._guarded(step, element, seen)
+        what = self._described(step, element)
+        if element is not None and element.secret and step.do in {"set", "type", "clear"}:
+            raise SecretField(
+                f"{what} is a password field: its text is the person's.", next="ask the person to type it"
+            )
+        subject = await self._subject(step, element, seen)
+        wanted = step.check or verify.implied(step, element)
+        expected_before = step.expect is not None and await self._shows(step.expect)
+        if wanted is not None and (step.check or step.do not in ANYTHING) and subject and wanted.holds(subject):
+            return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
+        judge = Judge(desktop, window, seen)
+        before = await judge.before(step, subject, wants_state=wanted is not None)
+        end, end_element = await self._end(step, seen)
+        act = Act(step, window, seen.snapshot, element, point, end, end_element)
+        techniques, passed = ladder.ladder(step.do, desktop.allowed, step.via)
+        told = ""
+        for technique in techniques:
+            try:
+                delivery = await desktop.platform.deliver(technique.name, act)
+            except Passed as why:
+                passed.append(f"{technique.name}: {why}")
+                continue
+            verdict = await self._verdict(step, judge, before, wanted, expected_before=expected_before)
+            if delivery.unknown and verdict.mark is not Mark.CONFIRMED:
+                verdict = Verdict(
+                    Mark.UNVERIFIED, f"{delivery.told}; it may still happen, so it is not sent again", "timeout"
+                )
+            if verdict.mark is Mark.FAILED and step.do in ladder.REPEATABLE and technique is not techniques[-1]:
+                passed.append(f"{technique.name}: {verdict.told}")
+                told = verdict.told
+                continue
+            if verdict.hold is not None and verdict.mark is Mark.CONFIRMED and verdict.subject is not None:
+                self._held.append((len(self.outcomes), verdict, time.monotonic()))
+            return Outcome(
+                verdict.mark,
+                what,
+                verdict.told,
+                technique.name,
+                _ms(started),
+                verdict.reason,
+                passed_over=tuple(passed),
+            )
+        return self._no_way(step, what, passed, told, started)
+
+    def _no_way(self, step: Step, what: str, passed: list[str], told: str, started: float) -> Outcome:
+        tried = "; ".join(passed)
+        if told:
+            return Outcome(Mark.FAILED, what, told, ms=_ms(started), reason="rejected", passed_over=tuple(passed))
+        if step.via:
+            raise BackgroundUnavailable(f"{what}: {step.via} does not work here ({tried}).", next="leave `via` away")
+        if self._desktop.kind == "user":
+            raise NeedsSandbox(
+                f"{what}: nothing that leaves the person undisturbed can do this here ({tried}).",
+                next='desktop(action="start"), then launch the application there',
+            )
+        raise Unavailable(f"{what}: no way to do this here ({tried}).", next=f'look("{self._window.id}")')
+
+    async def _verdict(
+        self, step: Step, judge: Judge, before: Before, wanted: Check | None, *, expected_before: bool
+    ) -> Verdict:
+        now = time.monotonic()
+        quick = now + step.settle / 1000
+        if step.expect is not None and not expected_before:
+            if await self._until(lambda: self._shows(step.expect or ""), now + step.timeout):
+                return Verdict(Mark.CONFIRMED, f"{quote(step.expect, 80)} appeared")
+            return Verdict(Mark.FAILED, f"{quote(step.expect, 80)} did not appear in {step.timeout:g} s", "no_effect")
+        if step.check is not None:
+            quick = now + step.timeout
+        elif step.do in {"set", "type", "clear"}:
+            quick = max(quick, now + _TEXT_TIME + _PER_CHARACTER * len(step.wants_text()))
+        verdict = await judge.judge(step, before, wanted, quick)
+        if step.check is not None and verdict.mark is Mark.UNVERIFIED and verdict.reason == "":
+            return verdict
+        return verdict
+
+    async def _seen(self) -> Seen:
+        return self._desktop.seen.get(self._window.id) or await self._desktop.read(self._window)
+
+    async def _no_dialog_in_front(self, step: Step) -> None:
+        for one in await self._desktop.windows():
+            if one.owner == self._window.native and one.id != self._window.id and "modal" in one.states:
+                raise CoveredByDialog(
+                    f"{_named(step)}: the dialog {one.id} {quote(one.title, 80)} is in front of {self._window.id}.",
+                    next=f'look("{one.id}"), then act there',
+                )
+
+    async def _target(self, step: Step, seen: Seen) -> tuple[Element | None, Point | None]:
+        """The element, or the point of the window, that a step is for; neither where it needs none."""
+        match step.target:
+            case None:
+                return (
+                    await self._menu(step, seen) if step.do == "menu" else await self._text_target(step, seen)
+                ), None
+            case targets.ByPoint():
+                return None, self._point(step.target, seen)
+            case targets.ByCell():
+                return await self._cell(step.target, seen), None
+            case _:
+                return await self._resolve(step.target, seen), None
+
+    async def _resolve(self, target: targets.ByRef | targets.ByName, seen: Seen) -> Element:
+        tell = self._line
+        try:
+            return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
+        except (NotFound, Ambiguous):
+            if isinstance(target, targets.ByRef):
+                raise
+        # What an earlier step brought up, or took away, is not in the last look.
+        seen = await self._desktop.read(self._window)
+        return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
+
+    def _point(self, target: targets.ByPoint, seen: Seen) -> Point:
+        look = f'look("{self._window.id}", image="standard")'
+        if seen.image is None:
+            raise NotFound("A point is one of the last image, and there was none of this window.", next=look)
+        if seen.image_size != (self._window.bounds.width, self._window.bounds.height):
+            raise Resized(f"The window is not the size it had in the last image ({seen.image_size}).", next=look)
+        try:
+            return seen.image.to_window(target.point)
+        except ValueError as outside:
+            raise NotFound(f"{outside}.", next=look) from None
+
+    async def _cell(self, target: targets.ByCell, seen: Seen) -> Element:
+        cell = await self._tree.cell(seen.snapshot, target.row, target.column)
+        if cell is None:
+            return await self._resolve(targets.ByName(target.address), seen)
+        if cell.key not in seen.snapshot.by_key:
+            seen.snapshot = seen.snapshot.with_more(cell)
+        return cell
+
+    async def _text_target(self, step: Step, seen: Seen) -> Element | None:
+        """For typing without a target: the focused text element, else the largest that one can type into."""
+        if step.do != "type":
+            return None
+        seen = await self._desktop.read(self._window)
+        fields = [one for one in seen.snapshot if one.editable and not one.states & {"hidden"}]
+        focused = [one for one in seen.snapshot if "focused" in one.states and (one in fields or one.role == "cell")]
+        if focused:
+            return focused[-1]
+        return max(fields, key=lambda one: one.bounds.area if one.bounds else 0, default=None)
+
+    async def _menu(self, step: Step, seen: Seen) -> Element:
+        parts = [part.strip() for part in (step.path or "").split(">") if part.strip()]
+        if not parts:
+            raise NotFound("The menu path is empty.", next='{"do": "menu", "path": "File > Save"}')
+        for attempt in (seen, None):
+            snapshot = (attempt or await self._desktop.read(self._window)).snapshot
+            found, level = _menu_item(parts, snapshot)
+            if found is not None:
+                return found
+        raise NotFound(
+            f"There is no menu item {quote(step.path or '', 120)}; here are: {', '.join(level) or 'no menus'}.",
+            next=f'look("{self._window.id}", view="raw", find="menu")',
+        )
+
+    async def _guarded(self, step: Step, element: Element, seen: Seen) -> Element:
+        """The element read again, if it is still what was looked at; nothing is sent to another."""
+        now = await self._tree.read(element, deadline=min(1.0, max(0.1, step.timeout)))
+        look = f'look("{self._window.id}")'
+        if now is None:
+            self._desktop.refs.retire(element.key)
+            if not isinstance(step.target, targets.ByName):
+                raise Stale(f"{self._line(element)} is gone.", next=look)
+            fresh = await self._desktop.read(self._window)
+            return targets.resolve(step.target, fresh.snapshot, self._desktop.refs, describe=self._line)
+        was, is_now = (element.role, element.name), (now.role, now.name)
+        if was != is_now and not (element.role == "combobox" and element.name == element.value):
+            raise IdentityChanged(f"{self._line(element)} is now {element_line(now, None)}.", next=look)
+        if not now.enabled and step.do not in {"hover", "focus"}:
+            raise Disabled(
+                f"{self._line(now)} is disabled.", next='wait with {"do": "wait", "check": {"enabled": true}}'
+            )
+        seen.snapshot = seen.snapshot.with_element(now)
+        return now
+
+    async def _subject(self, step: Step, element: Element | None, seen: Seen) -> Element | None:
+        """The element whose state is judged: the check's own target, or the step's."""
+        if step.check is None or step.check.target is None:
+            return element
+        target = targets.parse(step.check.target)
+        if not isinstance(target, targets.ByRef | targets.ByName):
+            raise NotFound("A check's target is a ref or a name.")
+        found = await self._resolve(target, seen)
+        return await self._tree.read(found) or found
+
+    async def _end(self, step: Step, seen: Seen) -> tuple[Point | None, Element | None]:
+        match step.to:
+            case None:
+                return None, None
+            case targets.ByPoint():
+                return self._point(step.to, seen), None
+            case targets.ByCell():
+                return None, await self._cell(step.to, seen)
+            case _:
+                return None, await self._guarded(step, await self._resolve(step.to, seen), seen)
+
+    async def _wait(self, step: Step) -> Outcome:
+        started = time.monotonic()
+        what = f"wait {_named(step).removeprefix('wait').strip()}".strip()
+        if step.seconds is not None:
+            await asyncio.sleep(step.seconds)
+            return Outcome(Mark.CONFIRMED, what, f"{step.seconds:g} s", ms=_ms(started))
+        if await self._until(lambda: self._holds(step), started + step.timeout):
+            return Outcome(Mark.CONFIRMED, what, ms=_ms(started))
+        raise TimedOut(f"{what}: not in {step.timeout:g} s.", next="a longer `timeout` (up to 50), or look")
+
+    async def _holds(self, step: Step) -> bool:
+        if step.text is not None:
+            return await self._shows(step.text) is not step.gone
+        assert step.target is not None  # noqa: S101 - Step.parse saw to it
+        if not isinstance(step.target, targets.ByRef | targets.ByName):
+            raise NotFound("`wait` takes a ref or a name.")
+        seen = await self._desktop.read(self._window)
+        try:
+            element: Element | None = targets.resolve(step.target, seen.snapshot, self._desktop.refs)
+        except (NotFound, Stale):
+            element = None
+        if step.check is not None:
+            return bool(step.check.holds(element))
+        return (element is None) is step.gone
+
+    async def _shows(self, text: str) -> bool:
+        """Whether a text stands in this window, or in the title of one of its application's windows."""
+        wanted = text.casefold()
+        windows = [one for one in await self._desktop.windows() if one.pid == self._window.pid]
+        if any(wanted in one.title.casefold() for one in windows):
+            return True
+        if not any(one.id == self._window.id for one in windows):
+            return False
+        seen = await self._desktop.read(self._window)
+        return any(
+            wanted in one.name.casefold() or wanted in (one.value or "").casefold()
+            for one in seen.snapshot
+            if "hidden" not in one.states
+        )
+
+    async def _until(self, holds: Callable[[], object], deadline: float) -> bool:
+        while True:
+            if await holds():  # type: ignore[misc]
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            await asyncio.sleep(_POLL)
+
+    def _line(self, element: Element) -> str:
+        return element_line(element, self._desktop.ref(element, self._window.id))
+
+    def _described(self, step: Step, element: Element | None) -> str:
+        if element is None:
+            return _named(step)
+        given = step.wants_text()
+        new = f" to {quote(given, 80)}" if step.do in {"set", "select"} and given else ""
+        new = f" {quote(given, 80)} into" if step.do == "type" else new
+        name = f" {quote(element.name, 80)}" if element.name else ""
+        line = f"[{self._desktop.ref(element, self._window.id)}] {element.role}{name}"
+        return f"{step.do}{new} {line}" if step.do == "type" else f"{step.do} {line}{new}"
+
+
+def _named(step: Step) -> str:
+    """A step in our words, by what was asked."""
+    said = step.path or step.keys or (step.text if step.do in {"wait", "type"} else None)
+    parts = [step.do]
+    if step.target is not None:
+        parts.append(str(step.target) if not isinstance(step.target, targets.ByName) else _quoted(step.target))
+    if said:
+        parts.append(quote(said, 80))
+    return " ".join(parts)
+
+
+def _quoted(target: targets.ByName) -> str:
+    return " ".join(part for part in (target.role or "", quote(target.name, 80) if target.name else "") if part)
+
+
+def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, list[str]]:
+    """The item at the end of a menu path, and the names of the level where the search ended."""
+    among = [one for one in snapshot if one.role in _MENUS and _level(one, snapshot) == 0]
+    found: Element | None = None
+    for part in parts:
+        wanted = targets.plain(part)
+        found = next((one for one in among if targets.plain(one.name) == wanted), None)
+        if found is None:
+            return None, [quote(one.name, 40) for one in among if one.name][:20]
+        inside = list(snapshot.below(found))
+        among = [one for one in inside if one.role in _MENUS and one.name and _level(one, snapshot, found) == 0]
+    return found, []
+
+
+def _level(item: Element, snapshot: Snapshot, top: Element | None = None) -> int:
+    """How many named menu items lie between an item and ``top`` (or the window)."""
+    count = 0
+    for above in snapshot.ancestors(item):
+        if top is not None and above.key == top.key:
+            break
+        count += above.role in _MENUS and bool(above.name)
+    return count
+
+
+def _ms(started: float) -> float:
+    return (time.monotonic() - started) * 1000

@@ -1,0 +1,64 @@
+"""Launching: success is a window of the application on this desktop, not a process id."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alongside.core.errors import AppGone, OpenedElsewhere, TimedOut
+from alongside.core.outline import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alongside.core.elements import Window
+    from alongside.driver.desktop import Desktop
+
+_POLL = 0.02
+# A launcher that ended without a window may have handed over to an instance that opens one (seconds).
+_HANDED_OVER = 3.0
+
+
+async def launch(desktop: Desktop, application: str, arguments: Sequence[str], deadline: float) -> Window:
+    """Start an application and wait for its window, at most ``deadline`` seconds."""
+    before = {one.id for one in await desktop.windows()}
+    pid = await desktop.platform.launch(application, arguments)
+    end = time.monotonic() + deadline
+    ended_at = 0.0
+    while True:
+        new = [one for one in await desktop.windows() if one.id not in before and one.bounds.area > 1]
+        if new:
+            own = [one for one in new if _descends(one.pid, pid)] or new
+            return max(own, key=lambda one: (one.kind == "normal", one.bounds.area))
+        told = desktop.platform.ended(pid)
+        now = time.monotonic()
+        if told is not None:
+            ended_at = ended_at or now
+            if "exit code 0" not in told:
+                raise AppGone(f"{quote(application, 80)} ended without a window: {quote(told, 600)}")
+            if now - ended_at > _HANDED_OVER:
+                raise OpenedElsewhere(
+                    f"{quote(application, 80)} ended at once and no window came up here: an instance that was already "
+                    "running may have taken it over.",
+                    next="windows()",
+                )
+        if now > end:
+            raise TimedOut(
+                f"{quote(application, 80)} was started (pid {pid}) and has no window after {deadline:g} s.",
+                next="windows() a little later; it is not started again",
+            )
+        await asyncio.sleep(_POLL)
+
+
+def _descends(pid: int, ancestor: int) -> bool:
+    """Whether a process is another's child, or its child's."""
+    for _ in range(16):
+        if pid == ancestor:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return False
+    return False

@@ -1,0 +1,126 @@
+"""Looking at a window: the outline of its elements, and a picture of it when one is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alongside.core import outline, targets
+from alongside.core.errors import Blank, Invalid, Unavailable
+from alongside.core.geometry import HIGH, STANDARD
+
+if TYPE_CHECKING:
+    from alongside.core.elements import Element, Snapshot, Window
+    from alongside.driver.desktop import Desktop, Seen
+
+# How long a first look waits for two passes that agree (seconds), and between them.
+_SETTLES = 3.0
+_BETWEEN = 0.03
+# A web page's tree comes after the window's own.
+_LATE = frozenset({"Chromium", "Firefox"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look answers: its text, and the picture's bytes and kind if one was asked for."""
+
+    text: str
+    picture: bytes = b""
+    mime: str = ""
+    size: tuple[int, int] = (0, 0)
+
+
+async def look(
+    desktop: Desktop,
+    name: str,
+    *,
+    view: str = "controls",
+    find: str | None = None,
+    under: object = None,
+    image: str = "none",
+    deadline: float = 5.0,
+) -> Look:
+    """Read a window; ``image`` is none, standard or high."""
+    if view not in outline.VIEWS:
+        raise Invalid(f"There is no view {view!r:.40}.", next="view: controls, content or raw")
+    if image not in {"none", "standard", "high"}:
+        raise Invalid(f"There is no image size {image!r:.40}.", next="image: none, standard or high")
+    window = await desktop.window(name)
+    try:
+        seen = await _steady(desktop, window, deadline)
+        text = _told(desktop, window, seen.snapshot, view, find, _below(desktop, window, seen.snapshot, under))
+        text += await _dialogs(desktop, window)
+    except Unavailable as poor:
+        if image == "none":
+            raise
+        seen, text = None, str(poor)
+    if image == "none":
+        return Look(text)
+    return await _pictured(desktop, window, seen, text, image)
+
+
+def _told(
+    desktop: Desktop, window: Window, snapshot: Snapshot, view: str, find: str | None, under: Element | None
+) -> str:
+    return outline.outline(snapshot, lambda element: desktop.ref(element, window.id), view=view, find=find, under=under)
+
+
+def _below(desktop: Desktop, window: Window, snapshot: Snapshot, under: object) -> Element | None:
+    if under is None:
+        return None
+    target = targets.parse(under)
+    if not isinstance(target, targets.ByRef | targets.ByName):
+        raise Invalid("`under` names an element: a ref or a name.", next=f'look("{window.id}", under=12)')
+    return targets.resolve(target, snapshot, desktop.refs)
+
+
+async def _steady(desktop: Desktop, window: Window, deadline: float) -> Seen:
+    """The window as it is; a first look is repeated until two passes agree, for trees that are built when asked for."""
+    known = desktop.seen.get(window.id)
+    old = known.snapshot if known else None
+    seen = await desktop.read(window, deadline=deadline)
+    if old is not None:
+        desktop.moved_by_itself(seen, old, seen.snapshot)
+        return seen
+    end = time.monotonic() + _SETTLES
+    while time.monotonic() < end:
+        before = seen.snapshot
+        await asyncio.sleep(_BETWEEN)
+        seen = await desktop.read(window, deadline=deadline)
+        if before.by_key.keys() == seen.snapshot.by_key.keys() and not _unbuilt(seen.snapshot):
+            desktop.moved_by_itself(seen, before, seen.snapshot)
+            break
+    return seen
+
+
+def _unbuilt(snapshot: Snapshot) -> bool:
+    """Whether a browser shows its frame and no page yet."""
+    if snapshot.toolkit not in _LATE:
+        return False
+    documents = [one for one in snapshot if one.role == "document"]
+    return not documents or any("busy" in one.states for one in documents)
+
+
+async def _dialogs(desktop: Desktop, window: Window) -> str:
+    """The open dialogs of a window, named so that they are acted on first."""
+    dialogs = [one for one in await desktop.windows() if one.owner == window.native and one.id != window.id]
+    return "".join(f"\nin front of it: dialog {one.id} {outline.quote(one.title)}; act there first" for one in dialogs)
+
+
+async def _pictured(desktop: Desktop, window: Window, seen: Seen | None, text: str, size: str) -> Look:
+    from alongside.vision import image as pictures  # noqa: PLC0415 - loads Pillow, which no other call needs
+
+    pixels = await desktop.platform.screen.window(window.native)
+    if pictures.is_blank(pixels):
+        raise Blank(
+            f"The picture of {window.id} is one colour: the application has drawn nothing, or hides from captures.",
+            next=f'look("{window.id}") without an image',
+        )
+    budget = HIGH if size == "high" else STANDARD
+    encoded = await asyncio.to_thread(pictures.encode, pixels, budget)
+    if seen is not None:
+        seen.image, seen.image_size = encoded.mapping, (pixels.width, pixels.height)
+    told = f'image {encoded.mapping.width}x{encoded.mapping.height}: points of it are targets, as "x,y"'
+    return Look(f"{text}\n{told}", encoded.data, encoded.mime, (encoded.mapping.width, encoded.mapping.height))

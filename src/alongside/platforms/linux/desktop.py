@@ -1,0 +1,131 @@
+"""The Linux desktop: X11 for windows, pictures and input, AT-SPI for what is in the windows."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from alongside.core.errors import AlongsideError, NeedsSandbox, Unavailable
+from alongside.core.ports import Act, Delivery, Passed, Row
+from alongside.platforms.linux import apps, xtest
+from alongside.platforms.linux.atspi import actions
+from alongside.platforms.linux.atspi.bus import Bus
+from alongside.platforms.linux.atspi.tree import AtspiTree
+from alongside.platforms.linux.x11.connection import X11
+from alongside.platforms.linux.x11.events import Events
+from alongside.platforms.linux.x11.input import Input
+from alongside.platforms.linux.x11.screen import Screen
+from alongside.platforms.linux.x11.windows import Windows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alongside.driver.ledger import Ledger
+
+# A sandbox's display and bus come up while its driver starts (seconds).
+_COMES_UP = 10.0
+_POLL = 0.002
+
+
+class LinuxDesktop:
+    """All ports of one desktop; only one of the agent's own has an ``input``."""
+
+    # Their events tell of every change of a name, value or state (GTK 4 and LibreOffice leave some out: measured).
+    tells = frozenset({"GTK 3", "Qt", "Chromium"})
+
+    def __init__(self, x: X11, events: Events, bus: Bus, pointer: Input | None, screen: Screen) -> None:
+        self.windows = Windows(x, events)
+        self.screen = screen
+        self.tree = AtspiTree(bus)
+        self.input = pointer
+        self.bus = bus
+        self._x, self._events = x, events
+        self._apps = apps.Apps()
+
+    @classmethod
+    async def open(cls, kind: str, ledger: Ledger) -> LinuxDesktop:
+        """Connect to the display and the accessibility bus of the environment; ``Unavailable`` says what is missing."""
+        display = os.environ.get("DISPLAY")
+        if not display:
+            raise Unavailable("There is no display here (DISPLAY is not set).", next='desktop(action="start")')
+        own = kind == "own"
+        address = os.environ.get("DBUS_SESSION_BUS_ADDRESS")
+        x, bus = await asyncio.gather(_display(display, own=own), _bus(address, own=own))
+        events = await Events.open(x)
+        pointer = await Input.open(x, events, ledger.hold, ledger.released) if own else None
+        screen = await Screen.open(x)
+        return cls(x, events, bus, pointer, screen)
+
+    async def deliver(self, technique: str, act: Act) -> Delivery:
+        """Send a step by one technique; ``Passed`` when it cannot."""
+        if technique in actions.TECHNIQUES:
+            return await actions.TECHNIQUES[technique](self.bus, act)
+        if self.input is None:
+            raise Passed("this desktop has no pointer and keyboard of the agent's own")
+        return await xtest.TECHNIQUES[technique](self, self.input, act)
+
+    async def launch(self, application: str, arguments: Sequence[str]) -> int:
+        """Start an application; its process id."""
+        if self.input is None:
+            raise NeedsSandbox(
+                "Applications are launched in a sandbox, not on the person's desktop.", next='desktop(action="start")'
+            )
+        return await self._apps.start(application, arguments)
+
+    def ended(self, pid: int) -> str | None:
+        """How an application that was launched here ended, with the last lines it wrote; None while it runs."""
+        return self._apps.ended(pid)
+
+    async def status(self) -> list[Row]:
+        """The display, the window manager and the accessibility bus, as they answer now."""
+        rows = []
+        for name, asked in (("windows", self._count_windows()), ("accessibility", self._count_applications())):
+            try:
+                rows.append(Row(name, ok=True, told=await asked))
+            except AlongsideError as error:
+                rows.append(Row(name, ok=False, told=error.message, mend=error.next or ""))
+        return rows
+
+    async def _count_windows(self) -> str:
+        width, height = await self.screen.size()
+        return f"{len(await self.windows.list())} windows on a display of {width}x{height}"
+
+    async def _count_applications(self) -> str:
+        return f"{len(await self.tree.applications())} applications on the accessibility bus"
+
+    async def close(self) -> None:
+        """Let go of what is held, and of the connections."""
+        if self.input is not None:
+            await self.input.release_all()
+        await self.screen.close()
+        self._events.close()
+        await self._x.close()
+        self.bus.close()
+
+
+async def _display(display: str, *, own: bool) -> X11:
+    if own:
+        await _accepting(f"/tmp/.X11-unix/X{display.lstrip(':').split('.')[0]}")  # noqa: S108 - where X puts it
+    return await X11.open(display, "own" if own else "user")
+
+
+async def _bus(address: str | None, *, own: bool) -> Bus:
+    if own and address:
+        await _accepting(address.removeprefix("unix:path=").split(",")[0])
+    return await Bus.connect(address)
+
+
+async def _accepting(path: str) -> None:
+    """Wait for a socket of a desktop that comes up while its driver starts."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + _COMES_UP
+    while loop.time() < end:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(path)
+            except OSError:
+                await asyncio.sleep(_POLL)
+            else:
+                return
