@@ -19,10 +19,9 @@ class Driver:
         self.numbers = {"next_ref": 1, "next_window": 1}
 
     async def answer(self, method: str, params: dict[str, Any], say: Say) -> Reply:
-        if log := os.environ.get("FAKE_LOG"):
-            if method != "ping":
-                with open(log, "a") as file:  # noqa: ASYNC230, PTH123 - a test
-                    file.write(json.dumps({"method": method, "pid": os.getpid(), **params}) + "\n")
+        if (log := os.environ.get("FAKE_LOG")) and method != "ping":
+            with open(log, "a") as file:  # noqa: ASYNC230, PTH123 - a test
+                file.write(json.dumps({"method": method, "pid": os.getpid(), **params}) + "\n")
         match method:
             case "hello":
                 self.numbers = {"next_ref": params["first_ref"], "next_window": params["first_window"]}
@@ -48,10 +47,10 @@ class Driver:
                 try:
                     await asyncio.sleep(0.5)
                 except asyncio.CancelledError:
-                    print("cancelled at the driver", file=sys.stderr, flush=True)
+                    print("cancelled at the driver", file=sys.stderr, flush=True)  # noqa: T201 - what the test waits for
                     raise
             case "print":
-                print("a line on stdout", flush=True)
+                print("a line on stdout", flush=True)  # noqa: T201 - must not reach the client
                 os.write(1, b"and another\n")
             case "odd":
                 return self.said("half a pair: \ud83d, a line\r\nand \u2028 more")
@@ -63,9 +62,14 @@ class Driver:
         for number, step in enumerate(steps, 1):
             say({"step": number, "of": len(steps), "what": step["do"]})
         outcomes = [
-            {"mark": {"Broken": "✗", "Dark": "~"}.get(step.get("target"), "✓"), "what": step["do"], "ms": 1.0} for step in steps
+            {"mark": {"Broken": "✗", "Dark": "~"}.get(step.get("target"), "✓"), "what": step["do"], "ms": 1.0}
+            for step in steps
         ]
-        return self.said("\n".join(f"{one['mark']} {one['what']}" for one in outcomes), outcomes=outcomes, failed=any(one["mark"] == "✗" for one in outcomes))
+        return self.said(
+            "\n".join(f"{one['mark']} {one['what']}" for one in outcomes),
+            outcomes=outcomes,
+            failed=any(one["mark"] == "✗" for one in outcomes),
+        )
 
     def said(self, text: str, **more: Any) -> Reply:
         return Reply({"text": text, **more, **self.numbers})

@@ -40,6 +40,11 @@ def request(number: Any, method: str, params: Any = None) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": method, **({} if params is None else {"params": params})}
 
 
+def enveloped(**other: Any) -> dict[str, Any]:
+    changed = {f"io.modelcontextprotocol/{name}": value for name, value in other.items()}
+    return {"_meta": {**ENVELOPE["_meta"], **changed}}
+
+
 def greeting(number: Any = 1, revision: Any = "2025-11-25", **other: Any) -> dict[str, Any]:
     params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT, **other}
     return request(number, "initialize", params)
@@ -103,9 +108,9 @@ def test_discover_and_tools_need_no_handshake(answers: EarlyAnswers) -> None:
         request(1, "server/discover", {"_meta": {}}),
         request(1, "server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}),
         request(1, "tools/list", {**ENVELOPE, "cursor": "x"}),
-        request(1, "tools/list", {"_meta": {**ENVELOPE["_meta"], "io.modelcontextprotocol/protocolVersion": "2027-01-01"}}),
-        request(1, "tools/list", {"_meta": {**ENVELOPE["_meta"], "io.modelcontextprotocol/protocolVersion": ["x"]}}),
-        request(1, "tools/list", {"_meta": {**ENVELOPE["_meta"], "io.modelcontextprotocol/clientInfo": None}}),
+        request(1, "tools/list", enveloped(protocolVersion="2027-01-01")),
+        request(1, "tools/list", enveloped(protocolVersion=["x"])),
+        request(1, "tools/list", enveloped(clientInfo=None)),
         request(1, "tools/call", {**ENVELOPE, "name": "windows"}),
     ],
 )  # fmt: skip

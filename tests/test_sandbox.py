@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from alongside.core.errors import Invalid, Unavailable
+from alongside.sandbox import display
 from alongside.sandbox import plan as plans
 from alongside.sandbox.desktop import LINK_VARIABLE, Exit, Sandbox
 
@@ -169,7 +170,9 @@ class Served:
         told = json.loads(self.process.stdout.readline())
         self.namespace: str = told["namespace"]
         self.mark: str = told["mark"]
-        self.display: str = told["display"]
+        self.number = int(told["display"].removeprefix(":"))
+        # Where /tmp is its own, it holds no display of the host.
+        self.holder = display.display_holder(self.number) or -1
         self.keeper = children(self.process.pid)[0]
         self.first = first_process(self.keeper)
         assert len(self.left()) >= 5
@@ -204,10 +207,10 @@ class Served:
         folders = (self.home, self.runtime, self.temporary)
         return [name for folder in folders for _, *kinds in os.walk(folder) for names in kinds for name in names]
 
-    def display_files(self) -> list[Path]:
-        number = self.display.removeprefix(":")
-        places = (Path(f"/tmp/.X{number}-lock"), Path(f"/tmp/.X11-unix/X{number}"))  # noqa: S108
-        return [path for path in places if path.exists()]
+    def display_files(self) -> bool:
+        """Whether its X server left a lock or a socket without one; another server may have the number by now."""
+        lock, place = display.display_lock(self.number), display.display_socket(self.number)
+        return display.display_holder(self.number) == self.holder or (Path(place).exists() and not Path(lock).exists())
 
     def close(self) -> None:
         self.process.kill()

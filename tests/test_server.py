@@ -55,11 +55,21 @@ class Server:
 
     @asynccontextmanager
     async def client(self, mode: str = "auto", *options: str, more: str = "", **other: Any) -> AsyncIterator[Client]:
-        code = RUN.format(driver=FAKE, options=options, more=f"import os; open({str(self.folder / 'pid')!r}, 'w').write(str(os.getpid()))\n{more}")
-        env = {"ALONGSIDE_HOME": str(self.state), "FAKE_LOG": str(self.log), "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", "")}
+        code = RUN.format(
+            driver=FAKE,
+            options=options,
+            more=f"import os; open({str(self.folder / 'pid')!r}, 'w').write(str(os.getpid()))\n{more}",
+        )
+        env = {
+            "ALONGSIDE_HOME": str(self.state),
+            "FAKE_LOG": str(self.log),
+            "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", ""),
+        }
         with self.errors.open("a") as errors:
-            started = stdio_client(StdioServerParameters(command=sys.executable, args=["-c", code], env=env), errlog=errors)
-            async with Client(started, mode=mode, **other) as client:  # type: ignore[arg-type]
+            started = stdio_client(
+                StdioServerParameters(command=sys.executable, args=["-c", code], env=env), errlog=errors
+            )
+            async with Client(started, mode=mode, read_timeout_seconds=30, **other) as client:
                 yield client
 
     @property
@@ -87,7 +97,7 @@ async def said(client: Client, tool: str, *, failed: bool = False, **arguments: 
 
 async def until(true: Callable[[], bool], seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
-        while not true():
+        while not true():  # noqa: ASYNC110 - it is another process that changes this
             await asyncio.sleep(0.01)
 
 
@@ -135,12 +145,20 @@ async def test_text_and_image(server: Server, mode: str) -> None:
 
 
 async def test_nothing_but_protocol_on_stdout(server: Server) -> None:
-    noise = "import os; print('imported'); os.write(1, b'noise\\n'); os.system('echo from a child')"
-    started = f"from alongside.server import mcp; mcp.Journal = lambda: exec({noise!r}) or {{}}.__class__()"
-    async with server.client(more=noise.replace("'imported'", "'too early', file=__import__('sys').stderr").split(";")[0]) as client:
+    noise = """
+from alongside.server import tools
+def chatter(steps):
+    print("a library prints", flush=True)
+    os.write(1, b"and writes\\n")
+    os.system("echo a child prints")
+tools.judge = chatter
+"""
+    async with server.client("auto", "--user-desktop", more=noise) as client:
         assert await said(client, "look", window="print") == "[12] button"
-    assert "a line on stdout\nand another" in server.errors.read_text()
-    assert started
+        assert await said(client, "act", window="x", steps=[{"do": "click", "target": 1}]) == "✓ click"
+    errors = server.errors.read_text()
+    assert "a line on stdout\nand another" in errors
+    assert "a library prints\nand writes\na child prints" in errors
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -155,8 +173,8 @@ async def test_wrong_arguments_are_taught(server: Server, mode: str) -> None:
         assert "pydantic" not in told
         steps = [{"do": "click", "target": 1}, {"do": "clack"}, {"do": "set", "target": "a", "vlue": "1"}, 7]
         told = await said(client, "act", failed=True, window="x", steps=steps)
-        assert told.startswith("Nothing was sent.\nstep 2: There is no step `clack`.")
-        assert 'step 3: `set` takes no `vlue`. Right: {"do": "set"' in told
+        assert told.startswith("Nothing was sent.\nstep 2: There is no step")
+        assert 'Right: {"do": "set"' in told
         assert "step 4" in told
         assert "`steps` is empty" in await said(client, "act", failed=True, window="x", steps=[])
         assert server.calls("act") == []
@@ -184,8 +202,8 @@ async def test_acting_on_the_persons_desktop_has_to_be_allowed(server: Server) -
 async def test_progress(server: Server) -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
-    async def hear(done: float, total: float | None, what: str | None) -> None:
-        heard.append((done, total, what))
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
 
     async with server.client("auto", "--user-desktop") as client:
         steps = [{"do": "click", "target": "A"}, {"do": "clear", "target": "B"}]
@@ -202,11 +220,11 @@ async def test_acts_wait_for_each_other_and_looks_do_not(server: Server) -> None
             await call
             ended.append(name)
 
-        slow = {"window": "slow", "steps": [{"do": "click", "target": "A"}]}
+        slow = [{"do": "click", "target": "A"}]
         began = time.monotonic()
         async with asyncio.TaskGroup() as group:
             for name in ("act 1", "act 2"):
-                group.create_task(ends(name, said(client, "act", **slow)))
+                group.create_task(ends(name, said(client, "act", window="slow", steps=slow)))
             await until(lambda: bool(server.calls("act")))
             group.create_task(ends("look", said(client, "look", window="x")))
         assert ended == ["look", "act 1", "act 2"]
@@ -255,16 +273,18 @@ async def test_a_driver_killed_while_idle_is_not_noticed_by_the_next_call(server
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 async def test_no_process_is_left(server: Server, number: signal.Signals) -> None:
-    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the client makes of a server that went
-        async with server.client() as client:
-            await said(client, "windows")
-            await said(client, "desktop", action="start")
-            left = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _below(pid, server.pid)]
-            assert len(left) > 2
-            os.kill(server.pid, number)
-            await until(lambda: not alive(server.pid), 5)
-            await until(lambda: not any(map(alive, left)), 3)
-            await said(client, "windows")
+    async with server.client() as client:
+        await said(client, "windows")
+        await said(client, "desktop", action="start")
+        left = [pid for pid in processes() if _below(pid, server.pid)]
+        assert len(left) > 2
+        os.kill(server.pid, number)
+        await until(lambda: not alive(server.pid), 5)
+        await until(lambda: not any(map(alive, left)), 3)
+
+
+def processes() -> list[int]:
+    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
 
 
 def _below(pid: int, ancestor: int) -> bool:
@@ -299,30 +319,25 @@ async def test_sandboxes(server: Server, mode: str) -> None:
         await said(client, "desktop", action="stop")
         assert (await said(client, "desktop", action="start")).startswith("s3:")
         # The first process of the sandbox dies, and everything in it.
-        keepers = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _is_keeper_of(pid, server.pid)]
+        keepers = [pid for pid in processes() if _is_keeper_of(pid, server.pid)]
         assert len(keepers) == 1
         os.kill(keepers[0], signal.SIGKILL)
         await until(lambda: not alive(keepers[0]))
-        assert "s3 is gone: it ended by itself" in await _once_gone(client)
+        assert "s3 is gone: it ended by itself" in await said(client, "desktop")
         assert "No sandbox is running (s1 is gone" in await said(client, "launch", failed=True, app="x")
 
 
 def _is_keeper_of(pid: int, server: int) -> bool:
     try:
-        return _below(pid, server) and b"keeper.py" in Path(f"/proc/{pid}/cmdline").read_bytes() and _parent(pid) == server
+        return (
+            _below(pid, server) and b"keeper.py" in Path(f"/proc/{pid}/cmdline").read_bytes() and _parent(pid) == server
+        )
     except OSError:
         return False
 
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-async def _once_gone(client: Client) -> str:
-    async with asyncio.timeout(5):
-        while "ended by itself" not in (listed := await said(client, "desktop")):
-            await asyncio.sleep(0.02)
-    return listed
 
 
 async def test_a_machine_that_lacks_everything_still_answers(server: Server) -> None:

@@ -10,6 +10,7 @@ from alongside.cli.own import FAILED, USAGE, asked
 from alongside.core.errors import Invalid
 from alongside.core.outcomes import Mark
 from alongside.core.steps import FORMS, Step
+from alongside.core.targets import ByRef
 
 if TYPE_CHECKING:
     import argparse
@@ -65,8 +66,9 @@ def parse(written: str) -> dict[str, Any]:
         do, _, rest = written.strip().partition(" ")
         step = {"do": do, **_arguments(do.lower(), rest.strip())}
     judged = Step.parse(step)
-    if any(isinstance(one, int) for one in (step.get("target"), step.get("to"))):
-        raise Invalid(f"`{judged.target}` is a number of a server; this command takes names.", next='click "Save"')
+    for target in (judged.target, judged.to):
+        if isinstance(target, ByRef):
+            raise Invalid(f"{target} is a number that a server gave; this command takes names.", next="click Save")
     return dict(step)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from alongside.core import targets
+from alongside.core.elements import NUMBER_ROLES
 from alongside.core.errors import Invalid
-from alongside.core.targets import plain
+from alongside.core.outline import quote
 
 if TYPE_CHECKING:
     from alongside.core.elements import Element
+
+_FORM = '"check": {"value": "Ada"}, or contains, checked, selected, expanded, focused, enabled, exists'
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +31,26 @@ class Check:
     exists: bool | None = None
 
     @staticmethod
-    def parse(wire: dict[str, Any]) -> Check:
-        known = {one.name for one in fields(Check)}
-        unknown = sorted(set(wire) - known)
-        if unknown or not set(wire) - {"target"}:
-            wrong = f"A check knows no {', '.join(unknown)}." if unknown else "A check needs something to hold."
-            raise Invalid(wrong, next='"check": {"value": "Ada"}, or contains, checked, selected, expanded, ...')
-        for name in known - {"target", "value", "contains"}:
-            if wire.get(name) is not None and not isinstance(wire[name], bool):
-                raise Invalid(f"check.{name} is {wire[name]!r}.", next=f'"check": {{"{name}": true}} or false')
-        texts = {name: str(wire[name]) for name in ("value", "contains") if wire.get(name) is not None}
-        return Check(**{**wire, **texts})
+    def parse(wire: object) -> Check:
+        """The check that a request describes; ``Invalid`` shows the right form of a wrong one."""
+        if not isinstance(wire, dict):
+            raise Invalid(f"`check` is {wire!r:.60}, not an object.", next=_FORM)
+        given = {name: value for name, value in wire.items() if value is not None}
+        unknown = sorted(set(given) - {one.name for one in fields(Check)})
+        if unknown:
+            raise Invalid(f"A check knows no {', '.join(quote(name, 30) for name in unknown[:6])}.", next=_FORM)
+        if not set(given) - {"target"}:
+            raise Invalid("A check needs something to hold.", next=_FORM)
+        for name, value in given.items():
+            if name == "target":
+                targets.parse(value)
+            elif name in {"value", "contains"}:
+                if isinstance(value, bool) or not isinstance(value, str | int | float):
+                    raise Invalid(f"check.{name} is {value!r:.60}, not a text.", next=f'"check": {{"{name}": "Ada"}}')
+                given[name] = str(value)
+            elif not isinstance(value, bool):
+                raise Invalid(f"check.{name} is {value!r:.60}.", next=f'"check": {{"{name}": true}} or false')
+        return Check(**given)
 
     def holds(self, element: Element | None) -> bool | None:
         """True, false, or None where the element does not publish what it would take to know."""
@@ -64,20 +77,24 @@ class Check:
         return all(getattr(self, one.name) is None for one in fields(self) if one.name not in {"exists", "target"})
 
     def __str__(self) -> str:
-        held = [
-            f"{one.name} {getattr(self, one.name)!r}" for one in fields(self) if getattr(self, one.name) is not None
-        ]
-        return " and ".join(held)
+        held = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "target"}
+        return " and ".join(
+            f"{name} {quote(wanted, 80) if isinstance(wanted, str) else str(wanted).lower()}"
+            for name, wanted in held.items()
+            if wanted is not None
+        )
 
 
 def same_value(element: Element, wanted: str) -> bool | None:
-    """Whether an element shows ``wanted``: numbers as numbers, options as people say them; None for a secret or no value."""
+    """Whether an element shows ``wanted``: numbers as numbers, options as people say them; None where it shows none."""
     if element.secret or element.value is None:
         return None
     if element.value == wanted:
         return True
     if element.role == "combobox":
-        return plain(element.value) == plain(wanted)
+        return targets.plain(element.value) == targets.plain(wanted)
+    if element.role not in NUMBER_ROLES:
+        return False
     try:
         return float(element.value) == float(wanted)
     except ValueError:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from alongside.core.geometry import Mapping, Rect
+    from alongside.core.geometry import Rect
 
 # Roles that hold no meaning of their own: not listed unless they have a name or are asked for.
 LAYOUT_ROLES = frozenset(
     {"generic", "group", "none", "presentation", "paragraph", "section", "text", "panel", "unknown"}
 )
-# Roles one can act on or read a value of, whatever actions they publish.
+# Roles one can act on or read a value of, whatever else they publish.
 CONTROL_ROLES = frozenset(
     {
         "button", "checkbox", "radio", "switch", "textbox", "searchbox", "combobox", "listbox", "option", "slider",
@@ -26,25 +26,16 @@ CONTROL_ROLES = frozenset(
     }
 )  # fmt: skip
 TEXT_ROLES = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "document", "terminal"})
-# Other names that people, models and toolkits use for a role.
+# Roles whose value is a number, however it is written.
+NUMBER_ROLES = frozenset({"slider", "spinbutton", "progressbar", "scrollbar", "meter", "cell", "gridcell"})
+# Other names that people, models and toolkits use for a role, without blanks and hyphens.
 ROLE_ALIASES = {
-    "push button": "button", "pushbutton": "button", "toggle button": "button", "togglebutton": "button",
-    "check box": "checkbox", "check": "checkbox", "radio button": "radio", "radiobutton": "radio",
-    "text field": "textbox", "textfield": "textbox", "entry": "textbox", "edit": "textbox", "field": "textbox",
-    "input": "textbox", "text box": "textbox", "textarea": "textbox", "combo box": "combobox", "combo": "combobox",
-    "dropdown": "combobox", "drop-down": "combobox", "list": "listbox", "list box": "listbox",
-    "list item": "option", "listitem": "option", "item": "option", "spin button": "spinbutton", "spin": "spinbutton",
-    "number": "spinbutton", "page tab": "tab", "menu item": "menuitem", "tree item": "treeitem",
-    "table cell": "cell", "hyperlink": "link", "anchor": "link", "image": "img", "picture": "img", "icon": "img",
-    "grid": "table", "progress bar": "progressbar", "scroll bar": "scrollbar", "tool bar": "toolbar",
-    "menu bar": "menubar", "frame": "window", "label": "label",
+    "pushbutton": "button", "togglebutton": "button", "check": "checkbox", "radiobutton": "radio",
+    "textfield": "textbox", "textarea": "textbox", "entry": "textbox", "edit": "textbox", "field": "textbox",
+    "input": "textbox", "combo": "combobox", "dropdown": "combobox", "listitem": "option", "item": "option",
+    "spin": "spinbutton", "number": "spinbutton", "pagetab": "tab", "tablecell": "cell", "hyperlink": "link",
+    "anchor": "link", "image": "img", "picture": "img", "icon": "img", "grid": "table", "frame": "window",
 }  # fmt: skip
-
-# Every state an element can be in; what is not published is absent from ``knows`` as well.
-STATES = (
-    "checked", "mixed", "selected", "expanded", "collapsed", "pressed", "focused", "disabled", "readonly", "required",
-    "invalid", "busy", "modal", "multiselectable", "offscreen", "hidden", "active", "multiline", "secret",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,6 @@ class Element:
     value: str | None = None
     states: frozenset[str] = frozenset()
     bounds: Rect | None = None
-    actions: tuple[str, ...] = ()
     depth: int = 0
     parent: str | None = None
     description: str = ""
@@ -112,10 +102,6 @@ class Window:
     owner: int | None = None
     desktop: str = ""
 
-    @property
-    def minimised(self) -> bool:
-        return "minimised" in self.states
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -129,8 +115,8 @@ class Snapshot:
     elements: tuple[Element, ...]
     taken: float
     cuts: tuple[str, ...] = ()
-    image: Mapping | None = None
     by_key: dict[str, Element] = field(default_factory=dict, compare=False)
+    _inside: dict[str | None, list[Element]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         self.by_key.update((element.key, element) for element in self.elements)
@@ -138,8 +124,13 @@ class Snapshot:
     def __iter__(self) -> Iterator[Element]:
         return iter(self.elements)
 
-    def children(self, element: Element) -> list[Element]:
-        return [one for one in self.elements if one.parent == element.key]
+    @property
+    def inside(self) -> dict[str | None, list[Element]]:
+        """The children of each key, in order."""
+        if not self._inside:
+            for one in self.elements:
+                self._inside.setdefault(one.parent, []).append(one)
+        return self._inside
 
     def ancestors(self, element: Element) -> Iterator[Element]:
         """From its parent up to the window."""
@@ -149,17 +140,17 @@ class Snapshot:
 
     def below(self, element: Element) -> Iterator[Element]:
         """All its descendants, in order."""
-        inside = {element.key}
-        for one in self.elements:
-            if one.parent in inside:
-                inside.add(one.key)
-                yield one
+        stack = self.inside.get(element.key, [])[::-1]
+        while stack:
+            one = stack.pop()
+            yield one
+            stack += reversed(self.inside.get(one.key, []))
 
     def with_element(self, changed: Element) -> Snapshot:
         """The same moment with one element read again."""
         elements = tuple(changed if one.key == changed.key else one for one in self.elements)
-        return replace(self, elements=elements, by_key={})
+        return replace(self, elements=elements, by_key={}, _inside={})
 
     def with_more(self, found: Element) -> Snapshot:
         """The same moment with an element that had not been read, such as a cell of a huge table."""
-        return replace(self, elements=(*self.elements, found), by_key={})
+        return replace(self, elements=(*self.elements, found), by_key={}, _inside={})

@@ -67,7 +67,7 @@ def tokens(width: int, height: int) -> int:
 
 def fit(width: int, height: int, budget: Budget = STANDARD) -> tuple[int, int]:
     """The largest size of the same shape within ``budget``; never larger than the picture is."""
-    scale = min(1.0, budget.edge / max(width, height))
+    scale = min(1.0, budget.edge / max(1, width, height))
     while True:
         size = max(1, round(width * scale)), max(1, round(height * scale))
         if tokens(*size) <= budget.tokens:

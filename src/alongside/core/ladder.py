@@ -59,7 +59,7 @@ LADDERS: dict[str, tuple[str, ...]] = {
     "drag": ("xtest.pointer",),
     "scroll": ("xtest.pointer",),
     "type": ("atspi.text", "xtest.keys"),
-    "set": ("atspi.value", "atspi.selection", "atspi.text", "xtest.keys", "xtest.choose"),
+    "set": ("atspi.value", "atspi.selection", "atspi.action", "atspi.text", "xtest.keys", "xtest.choose"),
     "clear": ("atspi.text", "xtest.keys"),
     "key": ("xtest.keys",),
     "select": ("atspi.selection", "atspi.action", "xtest.keys", "xtest.choose", "xtest.pointer"),

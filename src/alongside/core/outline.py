@@ -7,6 +7,7 @@ around, or pass for a line of ours.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -31,26 +32,34 @@ _STATES = (
 # Shown only where it tells something: most lists and trees are full of these.
 _QUIET = {"readonly": {"combobox", "spinbutton"}, "hidden": {"menuitem", "menuitemcheckbox", "menuitemradio", "menu"}}
 
+# Letters, marks and symbols that draw nothing (but U+FE0F, which most emoji carry): whole texts are hidden in them.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
+)
+_PLAIN_WORDS = re.compile(r"[A-Za-z0-9 .+-]{1,30}", re.ASCII)
+
 
 def quote(text: str, most: int = MOST_NAME) -> str:
     """``text`` in JSON quotes, in one line, without characters that hide or turn text around; clipped, with its length.
 
     Letters of any script stay readable. Escaped are controls, line separators, format characters (bidi marks and
-    isolates, zero-width ones), private use, unassigned, and lone surrogates.
+    isolates, zero-width ones), fillers and variation selectors, private use, unassigned, and lone surrogates.
     """
-    clipped = text[:most]
-    quoted = "".join(_escaped(sign) for sign in clipped)
+    quoted = one_line(text[:most].replace("\\", "\\\\").replace('"', '\\"'))
     more = f" (of {len(text)} characters)" if len(text) > most else ""
     return f'"{quoted}"{more}'
 
 
+def one_line(text: str) -> str:
+    """``text`` with everything escaped that could end a line, hide text or turn it around; quotes stay."""
+    if text.isprintable() and not _UNSEEN.search(text):
+        return text
+    return "".join(_escaped(sign) for sign in text)
+
+
 def _escaped(sign: str) -> str:
-    if sign in '"\\':
-        return "\\" + sign
-    if " " <= sign <= "~":
-        return sign
     category = unicodedata.category(sign)
-    if category[0] == "C" or category in {"Zl", "Zp"}:
+    if category[0] == "C" or category in {"Zl", "Zp"} or _UNSEEN.match(sign):
         return json.dumps(sign)[1:-1]
     return sign
 
@@ -63,7 +72,7 @@ def element_line(element: Element, ref: int | None) -> str:
         parts.append(quote(element.name))
     if element.secret:
         parts.append("(secret)")
-    elif element.value is not None and element.value != element.name:
+    elif element.value is not None and element.value != element.name and (element.value or element.role != "cell"):
         parts.append("= " + quote(element.value, MOST_VALUE))
     parts += [state for state in _STATES if state in element.states and element.role not in _QUIET.get(state, ())]
     if element.description:
@@ -74,7 +83,10 @@ def element_line(element: Element, ref: int | None) -> str:
 def window_line(window: Window, toolkit: str, count: int) -> str:
     states = [state for state in ("minimised", "covered", "modal", "hidden") if state in window.states]
     kind = window.kind if window.kind != "normal" else "window"
-    told = f"{kind} of {quote(window.app, 60)}, {toolkit}" if toolkit else f"{kind} of {quote(window.app, 60)}"
+    told = f"{kind} of {quote(window.app, 60)}"
+    if toolkit:
+        # An application that is none of the known says itself what it is made with.
+        told += ", " + (toolkit if _PLAIN_WORDS.fullmatch(toolkit) else quote(toolkit, 30))
     size = f"{window.bounds.width}x{window.bounds.height}"
     return " ".join([f"{window.id} {quote(window.title)} ({told}, {size})", *states, f"{count} elements"])
 
@@ -106,6 +118,7 @@ def visible(snapshot: Snapshot, view: str) -> list[Element]:
         return list(snapshot)
     shown = []
     closed: set[str] = set()
+    labelled = {one.name for one in snapshot if one.role in CONTROL_ROLES and one.name}
     for element in snapshot:
         if element.parent in closed:
             closed.add(element.key)
@@ -114,26 +127,40 @@ def visible(snapshot: Snapshot, view: str) -> list[Element]:
             closed.add(element.key)
         if "hidden" in element.states and element.role != "menu":
             continue
-        if _tells(element, snapshot, view):
+        if _tells(element, snapshot, view, labelled):
             shown.append(element)
     return shown
 
 
 def _open(element: Element, snapshot: Snapshot) -> bool:
     """Whether a menu or combo is open: something below it can be seen."""
+    if "collapsed" in element.states:
+        return False
     return any("hidden" not in one.states and one.role in CONTROL_ROLES for one in snapshot.below(element))
 
 
-def _tells(element: Element, snapshot: Snapshot, view: str) -> bool:
+def _tells(element: Element, snapshot: Snapshot, view: str, labelled: set[str]) -> bool:
+    """Whether a view shows an element; ``labelled`` are the names of those one can act on."""
+    if element.role == "cell" and view == "controls" and not _filled(element, snapshot):
+        return False
+    if element.role in {"dialog", "alert"} and element.parent is None:
+        return False  # the window's own line says it
     if element.role in CONTROL_ROLES or element.role in {"menu", "heading", "dialog", "alert", "progressbar", "status"}:
-        return element.role != "scrollbar" and not (element.role == "row" and not element.name)
+        return element.role != "scrollbar" and (bool(element.name) or element.role not in {"row", "menu"})
     above = snapshot.by_key.get(element.parent or "")
     if element.role in {"label", "text", "paragraph"} and (element.name or element.value):
-        # The label of a button, link or row repeats what stands one line above it.
-        return above is None or above.name != element.name or above.role in LAYOUT_ROLES
+        # The label of a button, row or field repeats what stands on the line next to it.
+        named = above is not None and above.name == element.name and above.role not in LAYOUT_ROLES
+        return not named and (view != "controls" or element.name not in labelled)
     if element.role in LAYOUT_ROLES:
-        return bool(element.actions and element.name) or (view == "content" and bool(element.value))
+        return bool(element.name) or (view == "content" and bool(element.value))
     return bool(element.name or element.value or element.more) and element.role not in {"application", "window"}
+
+
+def _filled(cell: Element, snapshot: Snapshot) -> bool:
+    """Whether a cell shows something: in a sheet even the empty ones have a name, their address."""
+    table = next((one for one in snapshot.ancestors(cell) if one.role == "table"), None)
+    return bool(cell.value or (cell.name and not (table and table.more))) or "focused" in cell.states
 
 
 def outline(
@@ -146,12 +173,12 @@ def outline(
     most: int = MOST_LINES,
 ) -> str:
     """The window's line, then a line for each element of the view, indented by what it is in; what was cut is said."""
-    shown = visible(snapshot, view)
-    if under is not None:
-        inside = {under.key, *(one.key for one in snapshot.below(under))}
-        shown = [one for one in snapshot if one.key in inside and (view == "raw" or one in shown or one is under)]
+    among = list(snapshot) if under is None else [under, *snapshot.below(under)]
+    listed = {one.key for one in visible(snapshot, view)}
     if find:
-        shown = _matches(snapshot, shown if view != "raw" else list(snapshot), find)
+        shown = _matches(snapshot, among, listed, find)
+    else:
+        shown = [one for one in among if one.key in listed or one is under]
     lines = [window_line(snapshot.window, snapshot.toolkit, len(snapshot.elements)), f"  ({DATA_LINE})"]
     depth_of: dict[str, int] = {}
     for element in shown[:most]:
@@ -160,10 +187,12 @@ def outline(
         ref = ref_of(element)
         lines.append("  " * depth + element_line(element, ref))
         if element.more:
-            lines.append(f'{"  " * depth}  cut: {element.more} more under [{ref}]; name a cell or look(find="...")')
+            lines.append(
+                f"{'  ' * depth}  cut: {element.more} more under [{ref}]; cells are named by address, such as B2"
+            )
     if len(shown) > most:
         lines.append(f'  cut: {len(shown) - most} more elements; look(find="...") or look(under=ref)')
-    if find and len(shown) == 0:
+    if find and not shown:
         lines.append(f"  nothing matches {quote(find)}")
     lines += [f"  cut: {cut}" for cut in snapshot.cuts]
     if not find and under is None and sum(bool(one.name or one.value) for one in snapshot) < 2:
@@ -173,21 +202,21 @@ def outline(
     return "\n".join(lines)
 
 
-def _matches(snapshot: Snapshot, among: list[Element], find: str) -> list[Element]:
+def _matches(snapshot: Snapshot, among: list[Element], listed: set[str], find: str) -> list[Element]:
+    """Those ``among`` which a text or role is found in, also where the view leaves them out, in their surroundings."""
     wanted = find.casefold()
     hits = {
         one.key
-        for one in snapshot
+        for one in among
         if "hidden" not in one.states
         and (wanted in one.name.casefold() or wanted in (one.value or "").casefold() or wanted == one.role)
     }
     context = {above.key for key in hits for above in snapshot.ancestors(snapshot.by_key[key])}
-    listed = {one.key for one in among}
-    return [one for one in snapshot if one.key in hits or (one.key in context and one.key in listed)]
+    return [one for one in among if one.key in hits or (one.key in context and one.key in listed)]
 
 
 def outcomes_text(outcomes: list[Outcome]) -> str:
-    """A line a step, then the tally."""
+    """A line a step, then the tally. Whatever came into a line of ours unquoted cannot end it."""
     lines = []
     for number, one in enumerate(outcomes, 1):
         if one.mark is Mark.NOT_EXECUTED:
@@ -202,4 +231,4 @@ def outcomes_text(outcomes: list[Outcome]) -> str:
         if one.next:
             lines.append(f"    next: {one.next}")
     lines.append(tally(outcomes))
-    return "\n".join(lines)
+    return "\n".join(one_line(line) for line in lines)

@@ -28,9 +28,6 @@ class RefBook:
         self._windows[ref] = window
         return ref
 
-    def known(self, key: str) -> int | None:
-        return self._refs.get(key)
-
     def retire(self, key: str) -> None:
         """Forget an element that is gone; its number is not given again."""
         ref = self._refs.pop(key, None)

@@ -6,12 +6,13 @@ combination an error that shows the right one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from alongside.core import targets
 from alongside.core.checks import Check
 from alongside.core.errors import Invalid
+from alongside.core.outline import quote
 
 Button = Literal["left", "middle", "right"]
 MODIFIERS = ("ctrl", "shift", "alt", "super")
@@ -98,8 +99,6 @@ class Step:
     timeout: float = 5.0
     settle: int = 350
     via: str | None = None
-    # Every argument as it came, for the journal's lengths and for error messages.
-    given: tuple[str, ...] = field(default=(), compare=False)
 
     @staticmethod
     def parse(wire: dict[str, Any]) -> Step:
@@ -110,7 +109,7 @@ class Step:
         do = _ALIASES.get(said, said)
         form = FORMS.get(do)
         if form is None:
-            raise Invalid(f"There is no step `{wire['do']:.40}`.", next="one of " + ", ".join(FORMS))
+            raise Invalid(f"There is no step {quote(wire['do'], 40)}.", next="one of " + ", ".join(FORMS))
         args = {name: value for name, value in wire.items() if value is not None and name != "do"}
         if said == "triple_click":
             args["count"] = 3
@@ -121,7 +120,7 @@ class Step:
         if wanted and wanted not in args and len(others) == 1:
             args[wanted] = args.pop(others[0])
         _fits(do, form, args)
-        return Step(do=do, given=tuple(sorted(args)), **_typed(do, form, args))
+        return Step(do=do, **_typed(do, form, args))
 
     def wants_text(self) -> str:
         """The text it puts somewhere, empty for the others."""
@@ -134,7 +133,7 @@ def _fits(do: str, form: Form, args: dict[str, Any]) -> None:
         allowed -= {"target"}
     unknown = sorted(set(args) - allowed)
     if unknown:
-        raise Invalid(f"`{do}` takes no {', '.join(f'`{name:.30}`' for name in unknown)}.", next=form.example)
+        raise Invalid(f"`{do}` takes no {', '.join(quote(name, 30) for name in unknown[:6])}.", next=form.example)
     missing = [name for name in form.needs if name not in args]
     if form.target == "must" and "target" not in args:
         missing.insert(0, "target")
@@ -151,7 +150,7 @@ def _typed(do: str, form: Form, args: dict[str, Any]) -> dict[str, Any]:
             case "target" | "to":
                 typed[name] = targets.parse(value)
             case "check":
-                typed[name] = value if isinstance(value, Check) else Check.parse(_object(value, form))
+                typed[name] = Check.parse(value)
             case "modifiers":
                 typed[name] = _modifiers(value, form)
             case "count" | "amount" | "repeat":
@@ -172,14 +171,10 @@ def _typed(do: str, form: Form, args: dict[str, Any]) -> dict[str, Any]:
             case _:
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     raise Invalid(f"`{name}` of `{do}` is {value!r:.60}, not a text.", next=form.example)
+                if value == "" and name != "value":
+                    raise Invalid(f"`{name}` of `{do}` is empty.", next=form.example)
                 typed[name] = str(value)
     return typed
-
-
-def _object(value: Any, form: Form) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise Invalid(f"`check` is {value!r:.60}, not an object.", next='"check": {"checked": true}; ' + form.example)
-    return value
 
 
 def _modifiers(value: Any, form: Form) -> tuple[str, ...]:
@@ -189,12 +184,12 @@ def _modifiers(value: Any, form: Form) -> tuple[str, ...]:
     names = [_MODIFIER_NAMES.get(part.strip().lower(), part.strip().lower()) for part in parts if part.strip()]
     unknown = [name for name in names if name not in MODIFIERS]
     if unknown:
-        raise Invalid(f"`{unknown[0]:.30}` is no modifier.", next=f"of {', '.join(MODIFIERS)}; {form.example}")
+        raise Invalid(f"{quote(unknown[0], 30)} is no modifier.", next=f"of {', '.join(MODIFIERS)}; {form.example}")
     return tuple(dict.fromkeys(names))
 
 
 def _whole(name: str, value: Any, form: Form, *, most: int, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
         raise Invalid(f"`{name}` is {value!r:.40}, not a whole number.", next=form.example)
     if not least <= value <= most:
         raise Invalid(f"`{name}` is {value}, not between {least} and {most}.", next=form.example)
@@ -207,4 +202,4 @@ def _seconds(name: str, value: Any, form: Form) -> float:
     return float(value)
 
 
-FIELDS = tuple(one.name for one in fields(Step) if one.name != "given")
+FIELDS = tuple(one.name for one in fields(Step))

@@ -15,13 +15,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from alongside.core.elements import CONTROL_ROLES, ROLE_ALIASES
 from alongside.core.errors import Ambiguous, Invalid, NotFound
 from alongside.core.geometry import Point
+from alongside.core.outline import element_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,13 +30,18 @@ if TYPE_CHECKING:
     from alongside.core.elements import Element, Snapshot
     from alongside.core.refs import RefBook
 
+_FORMS = 'a ref such as 12, a name such as "Save", or "button:Save"'
+_MOST_REF = 999_999_999
+_MOST_PLACE = 999_999
 _REF = re.compile(r"\[?@?e?(\d{1,9})\]?", re.ASCII)
 _POINT = re.compile(r"\(?\s*(-?\d{1,6})\s*,\s*(-?\d{1,6})\s*\)?", re.ASCII)
 _CELL = re.compile(r"([A-Za-z]{1,3})([1-9]\d{0,6})", re.ASCII)
 _ROLE = re.compile(r"([A-Za-z][A-Za-z -]{1,30}?)\s*:\s*(.*)", re.DOTALL)
 _ROLES = CONTROL_ROLES | {
-    "window", "dialog", "alert", "label", "heading", "img", "table", "tree", "tablist", "toolbar", "menubar", "menu",
-    "progressbar", "status", "tooltip", "separator", "document", "group", "text", "generic", "tabpanel", "terminal",
+    "alert", "application", "article", "audio", "blockquote", "canvas", "comment", "definition", "dialog", "document",
+    "form", "generic", "group", "heading", "img", "label", "list", "log", "mark", "marquee", "math", "menu", "menubar",
+    "meter", "none", "note", "paragraph", "progressbar", "region", "separator", "status", "table", "tablist",
+    "tabpanel", "term", "terminal", "text", "timer", "toolbar", "tooltip", "tree", "unknown", "video", "window",
 }  # fmt: skip
 
 
@@ -49,11 +55,14 @@ class ByRef:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
+    """``said`` is all of ``role:name`` as it was written: fields are called ``Date:`` and ``Link:``, too."""
+
     name: str
     role: str | None = None
+    said: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        quoted = json.dumps(self.name, ensure_ascii=False) if self.name else ""
+        quoted = quote(self.name, 80) if self.name else ""
         return f"{self.role or ''} {quoted}".strip()
 
 
@@ -82,26 +91,26 @@ Target = ByRef | ByName | ByPoint | ByCell
 
 def canonical_role(role: str) -> str | None:
     """ARIA's name for a role in anybody's words; None if it is no role."""
-    role = " ".join(role.lower().replace("-", " ").split())
-    role = ROLE_ALIASES.get(role, role.replace(" ", ""))
+    role = "".join(role.lower().replace("-", " ").split())
+    role = ROLE_ALIASES.get(role, role)
     return role if role in _ROLES else None
 
 
 def parse(target: object) -> Target:
     """What ``target`` names; ``Invalid`` where it names nothing."""
     if isinstance(target, bool) or not isinstance(target, int | str | list | tuple):
-        raise Invalid(f"{target!r} is no target.", next='a ref such as 12, a name such as "Save", or "button:Save"')
+        raise Invalid(f"{target!r:.80} is no target.", next=_FORMS)
     if isinstance(target, int):
+        if not 0 <= target <= _MOST_REF:
+            raise Invalid("A ref is a number that a look showed.", next=_FORMS)
         return ByRef(target)
     if not isinstance(target, str):
-        if len(target) == 2 and all(isinstance(part, int | float) for part in target):
+        if len(target) == 2 and all(map(_is_place, target)):
             return ByPoint(Point(round(target[0]), round(target[1])))
-        raise Invalid(f"{target!r} is no point.", next="[x, y] in pixels of the last image")
+        raise Invalid(f"{target!r:.80} is no point.", next="[x, y] in pixels of the last image")
     text = target.strip()
-    if not text:
-        raise Invalid("The target is empty.", next='a ref such as 12, a name such as "Save", or "button:Save"')
     if (quoted := _unquote(text)) is not None:
-        return ByName(quoted)
+        return _by_name(quoted)
     if found := _REF.fullmatch(text):
         return ByRef(int(found[1]))
     if found := _POINT.fullmatch(text):
@@ -111,14 +120,24 @@ def parse(target: object) -> Target:
     if found := _ROLE.fullmatch(text):
         role, name = found[1].strip().lower(), found[2].strip()
         if role == "name":
-            return ByName(_unquote(name) or name)
+            return _by_name(_unquote(name) or name)
         if role == "ref" and (ref := _REF.fullmatch(name)):
             return ByRef(int(ref[1]))
         if role == "cell" and (cell := _CELL.fullmatch(name)):
             return ByCell(name, int(cell[2]) - 1, _column(cell[1]))
         if known := canonical_role(role):
-            return ByName(_unquote(name) or name, known)
-    return ByName(text)
+            return ByName(_unquote(name) or name, known, text)
+    return _by_name(text)
+
+
+def _by_name(name: str) -> ByName:
+    if not name:
+        raise Invalid("The target is empty.", next=_FORMS)
+    return ByName(name)
+
+
+def _is_place(part: object) -> bool:
+    return isinstance(part, int | float) and not isinstance(part, bool) and abs(part) <= _MOST_PLACE
 
 
 def _unquote(text: str) -> str | None:
@@ -164,45 +183,38 @@ def resolve(
     if not found:
         raise NotFound(_missing(target, snapshot), next=f'look("{snapshot.window.id}")')
     if len(found) > 1:
-        tell = describe or (lambda one: f'{one.role} "{one.name}"')
+        tell = describe or (lambda one: element_line(one, refs.give(one.key, snapshot.window.id)))
         listed = ", ".join(tell(one) for one in found[:6]) + (", ..." if len(found) > 6 else "")
         raise Ambiguous(f"{len(found)} elements match {target}: {listed}. Name one by its ref.")
     return found[0]
 
 
 def _named(target: ByName, snapshot: Snapshot) -> list[Element]:
-    wanted = plain(target.name)
-    exact, loose = [], []
-    for element in snapshot:
-        if target.role and element.role != target.role:
-            continue
-        if not target.name or element.name == target.name:
-            exact.append(element)
-        elif plain(element.name) == wanted:
-            loose.append(element)
-    for group in (exact, loose):
-        best = _foremost(group, snapshot)
-        if best:
-            return best
-    return []
+    among = [one for one in snapshot if target.role in (None, one.role)]
+    name, said = plain(target.name), plain(target.said)
+    found = (
+        [one for one in snapshot if target.said and one.name == target.said]
+        or [one for one in among if not target.name or one.name == target.name]
+        or [one for one in among if name and plain(one.name) == name]
+        or [one for one in snapshot if said and plain(one.name) == said]
+    )
+    return _foremost(found, snapshot)
 
 
 def _foremost(group: list[Element], snapshot: Snapshot) -> list[Element]:
-    """Of elements of one name: those in sight, then those one can act on, without labels of the others."""
+    """Of elements of one name: those in sight, of them those one can act on, of them the innermost."""
     seen = [one for one in group if not one.states & {"hidden", "offscreen"}] or [
         one for one in group if "hidden" not in one.states
     ]
     chosen = seen or group
-    controls = [one for one in chosen if one.role in CONTROL_ROLES or one.actions]
-    chosen = controls or chosen
-    inner = {above.key for one in chosen for above in snapshot.ancestors(one)}
-    outer = [one for one in chosen if one.key not in inner or one.role in CONTROL_ROLES]
-    return outer or chosen
+    chosen = [one for one in chosen if one.role in CONTROL_ROLES] or chosen
+    around = {above.key for one in chosen for above in snapshot.ancestors(one)}
+    return [one for one in chosen if one.key not in around]
 
 
 def _missing(target: ByName, snapshot: Snapshot) -> str:
     names: Iterable[str] = {one.name for one in snapshot if one.name and (not target.role or one.role == target.role)}
     near = get_close_matches(plain(target.name), {plain(name) for name in names}, n=3, cutoff=0.5)
     close = [name for name in sorted(names) if plain(name) in near][:3]
-    hint = " Near: " + ", ".join(json.dumps(name, ensure_ascii=False) for name in close) + "." if close else ""
+    hint = " Near: " + ", ".join(quote(name, 60) for name in close) + "." if close else ""
     return f"Nothing here is named {target}.{hint}"

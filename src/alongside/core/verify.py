@@ -14,6 +14,7 @@ that changes is believed only of an element that was, or then is, watched for ``
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ _CLOCK = re.compile(r"\d{1,2}[:.]\d{2}([:.]\d{2})?")
 def implied(step: Step, target: Element | None) -> Check | None:
     """The state that ``step`` asks of its target, if it asks for one."""
     match step.do:
+        case "set" if is_formula(step, target):
+            return None
         case "set":
             return Check(value=step.value)
         case "clear":
@@ -63,6 +66,18 @@ def implied(step: Step, target: Element | None) -> Check | None:
         case "click" | "invoke" | "toggle" | "menu" if target is not None:
             return _flipped(target)
     return None
+
+
+def is_formula(step: Step, target: Element | None) -> bool:
+    """Whether a cell is to be given a formula: it then shows the result, not what was set."""
+    return step.do == "set" and target is not None and target.role == "cell" and (step.value or "").startswith("=")
+
+
+def computed(before: Element, after: Element) -> bool | None:
+    """Whether a cell shows the result of a new formula; None where it shows what it showed before."""
+    if after.value in {None, ""}:
+        return False
+    return True if after.value != before.value else None
 
 
 def _flipped(target: Element) -> Check | None:
@@ -108,32 +123,61 @@ class Change:
 
 def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], bool]) -> list[Change]:
     """What differs in a window, without what moves by itself and without what any click changes."""
-    found = []
+    came, went = apart(before, after)
+    found = [
+        Change(element, "added")
+        for element in came
+        if (element.name or element.value) and not _inside(element, after, restless)
+    ]
     for element in after:
         old = before.by_key.get(element.key)
         if old is None:
-            if (element.name or element.value) and not _inside(element, after, restless):
-                found.append(Change(element, "added"))
-        elif _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
+            continue
+        if _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
             found.append(Change(element, "changed", _only_text(old, element)))
     found += [
         Change(element, "removed")
-        for element in before
-        if element.key not in after.by_key
-        and (element.name or element.value)
-        and not _inside(element, before, restless)
+        for element in went
+        if (element.name or element.value) and not _inside(element, before, restless)
     ]
     return sorted(found, key=lambda one: (one.text, one.kind != "changed"))
 
 
+def apart(before: Snapshot, after: Snapshot) -> tuple[list[Element], list[Element]]:
+    """The elements that came and those that went.
+
+    One that only goes by another key now is neither: Qt makes the headers of its tables anew at every reading.
+    """
+    came = [one for one in after if one.key not in before.by_key]
+    went = [one for one in before if one.key not in after.by_key]
+    twins = Counter(map(_likeness, came)) & Counter(map(_likeness, went))
+    return _without(came, twins), _without(went, twins)
+
+
+def _likeness(element: Element) -> tuple[str, str, str | None, str | None]:
+    return element.role, element.name, element.value, element.parent
+
+
+def _without(elements: list[Element], twins: Counter[tuple[str, str, str | None, str | None]]) -> list[Element]:
+    left = twins.copy()
+    rest = []
+    for element in elements:
+        likeness = _likeness(element)
+        if left[likeness]:
+            left[likeness] -= 1
+        else:
+            rest.append(element)
+    return rest
+
+
 def differing(before: Snapshot, after: Snapshot) -> list[str]:
     """The keys of the elements that differ, and of those whose children do."""
-    keys = []
+    came, went = apart(before, after)
+    keys = [one.parent or one.key for one in came + went]
     for element in after:
         old = before.by_key.get(element.key)
-        if old is None or _differs(old, element):
-            keys.append(element.key if old is not None else element.parent or element.key)
-    keys += [one.parent or one.key for one in before if one.key not in after.by_key]
+        if old is not None and _differs(old, element):
+            keys.append(element.key)
     return keys
 
 
@@ -151,7 +195,7 @@ def _inside(element: Element, snapshot: Snapshot, restless: Callable[[Element], 
 def _clock(old: Element, new: Element) -> bool:
     """Whether both texts are times of day: they change by themselves, if only once a minute."""
     pairs = ((old.name, new.name), (old.value or "", new.value or ""))
-    return any(a != b and _CLOCK.search(a) and _CLOCK.search(b) for a, b in pairs) and not (old.states ^ new.states)
+    return any(a != b and _CLOCK.search(a) and _CLOCK.search(b) for a, b in pairs) and _only_text(old, new)
 
 
 def _only_text(old: Element, new: Element) -> bool:

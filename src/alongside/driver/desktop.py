@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alongside.core.elements import Window
-from alongside.core.errors import Ambiguous, NotFound
+from alongside.core.errors import AlongsideError, Ambiguous, NotFound
 from alongside.core.ladder import EVERYTHING, Disturbs
 from alongside.core.outline import quote
 from alongside.core.refs import RefBook
@@ -49,6 +51,9 @@ class Desktop:
         self.refs = RefBook(first_ref)
         self.next_window = first_window
         self.seen: dict[str, Seen] = {}
+        # Windows that published no tree when they were waited for.
+        self.mute: set[str] = set()
+        self._reading: asyncio.Task[None] | None = None
         self._ids: dict[tuple[int, int], str] = {}
 
     @property
@@ -107,6 +112,20 @@ class Desktop:
         for key in self.refs.keys_of(window.id) - snapshot.by_key.keys():
             self.refs.retire(key)
         return seen
+
+    def read_soon(self, window: Window) -> None:
+        """Read a window in the background; the reading is given up when it fails."""
+
+        async def read() -> None:
+            with contextlib.suppress(AlongsideError):
+                await self.read(window)
+
+        self._reading = asyncio.create_task(read())
+
+    async def readings(self) -> None:
+        """Wait for what is being read in the background."""
+        if self._reading is not None:
+            await self._reading
 
     def moved_by_itself(self, seen: Seen, old: Snapshot, new: Snapshot) -> None:
         """Note what changed between two readings with no step under way: by its events, else by the difference."""

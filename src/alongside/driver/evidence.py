@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 # More elements than this are not read again one by one.
 _FEW = 40
+# So many elements tell whether a list has scrolled.
+_SAMPLE = 8
+# A reading is good for this long where no event tells of what comes and goes (seconds).
+_FRESH = 1.0
 # Steps that may act on anything: judged by what changes.
 ANYTHING = frozenset(
     {"click", "invoke", "key", "menu", "double_click", "right_click", "toggle", "drag", "hover", "type"}
@@ -41,6 +45,8 @@ class Before:
     shown: frozenset[tuple[int, str]]
     target: Element | None
     at: float
+    # For a scroll: where some of the elements inside were.
+    places: dict[str, Element]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ class Judge:
             await self._still()
             await self._refresh()
         shown = await self._desktop.shown(self._window)
-        return Before(seen.snapshot, shown, target, time.monotonic())
+        sample = await self._sample(target) if step.do == "scroll" else {}
+        return Before(seen.snapshot, shown, target, time.monotonic(), sample)
 
     async def _still(self) -> None:
         rest = self._seen.watched + verify.STILL - time.monotonic()
@@ -76,10 +83,11 @@ class Judge:
             await asyncio.sleep(rest)
 
     async def _refresh(self) -> None:
+        await self._desktop.readings()
         seen, old = self._seen, self._seen.snapshot
         events = self._tree.heard(old.taken)
         ours = {one.key for one in events if one.key in old.by_key}
-        if old.toolkit not in self._desktop.platform.tells or any(one.children for one in events) or len(ours) > _FEW:
+        if self._is_old(old) or any(one.children for one in events) or len(ours) > _FEW:
             seen = await self._desktop.read(self._window)
             self._desktop.moved_by_itself(seen, old, seen.snapshot)
             return
@@ -89,15 +97,26 @@ class Judge:
                 seen.snapshot = seen.snapshot.with_element(again)
         self._desktop.moved_by_itself(seen, old, seen.snapshot)
 
+    def _is_old(self, snapshot: Snapshot) -> bool:
+        """Whether something may have come or gone since a reading that no event told of."""
+        platform = self._desktop.platform
+        if snapshot.toolkit in platform.tells_all:
+            return False
+        if snapshot.toolkit not in platform.tells or snapshot.taken < self._seen.stepped:
+            return True
+        return time.monotonic() - snapshot.taken > _FRESH
+
     async def judge(self, step: Step, before: Before, wanted: Check | None, deadline: float) -> Verdict:
         """Read back until there is evidence, or until ``deadline`` (monotonic seconds)."""
+        # Judged by what changes anywhere, where the step does not say what its target must show.
+        anywhere = step.do in ANYTHING or (wanted is None and not verify.is_formula(step, before.target))
         wait = 0.003
         last: Verdict | None = None
         walked = before.at
         while True:
             try:
-                verdict = await self._target(step, before, wanted)
-                if verdict is None and (wanted is None or step.do in ANYTHING):
+                verdict = await self._scrolled(before) if before.places else await self._target(step, before, wanted)
+                if verdict is None and anywhere:
                     verdict = await self._windows(before) or await self._events(before)
             except AppHung as hung:
                 return Verdict(Mark.UNVERIFIED, f"sent, then {_lower(hung.message)}", "app_hung")
@@ -120,8 +139,9 @@ class Judge:
                     return found
             await asyncio.sleep(min(wait, max(0.0, deadline - now)))
             wait = min(wait * 1.6, 0.06)
-        if last is None and (wanted is None or step.do in ANYTHING):
-            last = await self._walk(before)
+        if last is None and anywhere:
+            # A window may have opened while the old one was read.
+            last = await self._walk(before) or await self._windows(before)
         return last or Verdict(
             Mark.UNVERIFIED, f"sent, nothing changed in {(time.monotonic() - before.at) * 1000:.0f} ms"
         )
@@ -129,7 +149,8 @@ class Judge:
     async def _target(self, step: Step, before: Before, wanted: Check | None) -> Verdict | None:
         """What the target itself shows."""
         target = before.target
-        if target is None or (wanted is None and step.do != "type"):
+        formula = verify.is_formula(step, target)
+        if target is None or (wanted is None and step.do != "type" and not formula):
             return None
         now = await self._tree.read(target)
         if now is None:
@@ -138,16 +159,41 @@ class Judge:
             return Verdict(Mark.UNVERIFIED, "sent, and the element is gone now")
         if step.do == "type" and wanted is None:
             holds = verify.typed(target, now, step.text or "")
+        elif formula:
+            holds = verify.computed(target, now)
         else:
             holds = wanted.holds(now) if wanted is not None else None
         if holds:
             self._seen.snapshot = self._seen.snapshot.with_element(now)
-            return Verdict(Mark.CONFIRMED, "", hold=wanted, subject=now)
+            told = f"it shows {quote(now.value or '', 80)}" if formula else ""
+            return Verdict(Mark.CONFIRMED, told, hold=wanted, subject=now)
         if holds is None:
             return None if step.do in ANYTHING else Verdict(Mark.UNVERIFIED, "sent; it does not publish what it holds")
         if step.do in {"set", "clear", "type", "select"} and now.value is not None:
             return Verdict(Mark.FAILED, f"it shows {quote(now.value, 120)}", "rejected")
         return Verdict(Mark.FAILED, f"sent, but it is not {wanted}", "no_effect") if step.do not in ANYTHING else None
+
+    async def _sample(self, target: Element | None) -> dict[str, Element]:
+        """Some elements in what is to be scrolled (or in the window), read now."""
+        snapshot = self._seen.snapshot
+        if target is not None and not any(snapshot.below(target)):
+            target = next(snapshot.ancestors(target), None)
+        among = list(snapshot.below(target)) if target is not None else list(snapshot)
+        placed = [one for one in among if one.bounds is not None and one.role != "scrollbar"]
+        some = placed[:: max(1, len(placed) // _SAMPLE)][:_SAMPLE]
+        read = [await self._tree.read(one) for one in some]
+        return {one.key: one for one in read if one is not None and one.bounds is not None}
+
+    async def _scrolled(self, before: Before) -> Verdict | None:
+        """How far the elements inside moved."""
+        for key, old in before.places.items():
+            now = await self._tree.read(old)
+            if now is None or now.bounds is None or old.bounds is None or now.bounds[:2] == old.bounds[:2]:
+                continue
+            self._seen.snapshot = self._seen.snapshot.with_element(now)
+            moved = f"{now.bounds.x - old.bounds.x},{now.bounds.y - old.bounds.y}"
+            return Verdict(Mark.CONFIRMED, f"moved {moved}: {_shown(before.snapshot.by_key.get(key, now))}")
+        return None
 
     async def _windows(self, before: Before) -> Verdict | None:
         """A window, menu or dialog of the application that opened or closed."""
@@ -198,11 +244,24 @@ class Judge:
 
     async def _believed(self, found: Iterable[verify.Change], before: Before) -> Verdict | None:
         """The first change that is no clock: a changed text must come from an element that was watched long enough."""
-        for change in found:
+        for change in self._in_scope(found, before):
             if change.text and not await self._no_ticker(change.element, before):
                 continue
             return Verdict(Mark.CONFIRMED, f"{change.kind}: {_shown(change.element)}")
         return None
+
+    def _in_scope(self, found: Iterable[verify.Change], before: Before) -> Iterable[verify.Change]:
+        """What lies in the same document as the target: a browser's own parts change as they like."""
+        target, snapshot = before.target, before.snapshot
+        document = next((one for one in snapshot.ancestors(target) if one.role == "document"), None) if target else None
+        if document is None:
+            return found
+        now = self._seen.snapshot
+        return [
+            change
+            for change in found
+            if any(above.key == document.key for tree in (now, snapshot) for above in tree.ancestors(change.element))
+        ]
 
     async def _no_ticker(self, element: Element, before: Before) -> bool:
         """Whether an element whose text changed was still before, and stays still now."""

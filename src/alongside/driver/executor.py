@@ -65,9 +65,16 @@ class Batch:
             if outcome.mark is Mark.FAILED:
                 break
         await self._still_holds()
+        self._refresh_later()
         done = len(self.outcomes)
         self.outcomes += [Outcome(Mark.NOT_EXECUTED, _named(step)) for step in steps[done:]]
         return self.outcomes
+
+    def _refresh_later(self) -> None:
+        """Read the window again once the answer is out: what the next step is judged against, where events leave gaps."""
+        seen = self._desktop.seen.get(self._window.id)
+        if seen is not None and seen.snapshot.toolkit not in self._desktop.platform.tells_all:
+            self._desktop.read_soon(self._window)
 
     async def _still_holds(self) -> bool:
         """Read once more what was confirmed: a box may untick itself, a field may take its old text back."""
@@ -215,7 +222,7 @@ class Batch:
                 return await self._resolve(step.target, seen), None
 
     async def _resolve(self, target: targets.ByRef | targets.ByName, seen: Seen) -> Element:
-        tell = self._line
+        tell = self._told_apart
         try:
             return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
         except (NotFound, Ambiguous):
@@ -360,6 +367,16 @@ class Batch:
 
     def _line(self, element: Element) -> str:
         return element_line(element, self._desktop.ref(element, self._window.id))
+
+    def _told_apart(self, element: Element) -> str:
+        """An element with what it is in, for a list of those that share a name."""
+        snapshot = self._desktop.seen[self._window.id].snapshot
+        around = next(
+            (one for one in snapshot.ancestors(element) if one.name not in {"", element.name} and one.role != "window"),
+            None,
+        )
+        where = f" in {around.role} {quote(around.name, 60)}" if around else ""
+        return f"[{self._desktop.ref(element, self._window.id)}] {element.role}{where}"
 
     def _described(self, step: Step, element: Element | None) -> str:
         if element is None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alongside.core import outline, targets
-from alongside.core.errors import Blank, Invalid, Unavailable
+from alongside.core.errors import AppGone, Blank, Invalid, Unavailable
 from alongside.core.geometry import HIGH, STANDARD
+from alongside.core.verify import apart
 
 if TYPE_CHECKING:
     from alongside.core.elements import Element, Snapshot, Window
@@ -50,6 +51,7 @@ async def look(
     window = await desktop.window(name)
     try:
         seen = await _steady(desktop, window, deadline)
+        window = seen.snapshot.window
         text = _told(desktop, window, seen.snapshot, view, find, _below(desktop, window, seen.snapshot, under))
         text += await _dialogs(desktop, window)
     except Unavailable as poor:
@@ -79,20 +81,30 @@ def _below(desktop: Desktop, window: Window, snapshot: Snapshot, under: object) 
 async def _steady(desktop: Desktop, window: Window, deadline: float) -> Seen:
     """The window as it is; a first look is repeated until two passes agree, for trees that are built when asked for."""
     known = desktop.seen.get(window.id)
-    old = known.snapshot if known else None
-    seen = await desktop.read(window, deadline=deadline)
-    if old is not None:
+    if known is not None:
+        old = known.snapshot
+        seen = await desktop.read(window, deadline=deadline)
         desktop.moved_by_itself(seen, old, seen.snapshot)
         return seen
-    end = time.monotonic() + _SETTLES
-    while time.monotonic() < end:
-        before = seen.snapshot
+    end = time.monotonic() + (0.0 if window.id in desktop.mute else _SETTLES)
+    before: Snapshot | None = None
+    while True:
+        try:
+            # Its title and size may come with its contents.
+            seen = await desktop.read(await desktop.window(window.id), deadline=deadline)
+        except (Unavailable, AppGone):
+            if time.monotonic() > end:
+                desktop.mute.add(window.id)
+                raise
+        else:
+            now = seen.snapshot
+            if before is not None and apart(before, now) == ([], []) and not _unbuilt(now):
+                desktop.moved_by_itself(seen, before, now)
+                return seen
+            before = now
+            if time.monotonic() > end:
+                return seen
         await asyncio.sleep(_BETWEEN)
-        seen = await desktop.read(window, deadline=deadline)
-        if before.by_key.keys() == seen.snapshot.by_key.keys() and not _unbuilt(seen.snapshot):
-            desktop.moved_by_itself(seen, before, seen.snapshot)
-            break
-    return seen
 
 
 def _unbuilt(snapshot: Snapshot) -> bool:

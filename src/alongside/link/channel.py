@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from alongside.core.errors import AlongsideError, TimedOut, Unavailable
+from alongside.core.errors import AlongsideError, Invalid, TimedOut, Unavailable
 
 if TYPE_CHECKING:
     import socket
@@ -36,8 +36,6 @@ _MOST_BYTES = 256 << 20
 
 class LinkClosed(Unavailable):
     """The other end is gone; whether a call under way was carried out is not known."""
-
-    reason = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +106,8 @@ class Link:
         try:
             packed = json.dumps(header, separators=(",", ":")).encode()
         except (TypeError, ValueError) as wrong:
+            if "call" in header:
+                raise Invalid(f"What {header['call']} was asked with cannot be written as JSON: {wrong}") from None
             packed = json.dumps({"id": header.get("id"), "error": _unsendable(wrong)}).encode()
             data = b""
         self._writer.write(_LENGTH.pack(len(packed)) + packed)
@@ -125,7 +125,7 @@ class Link:
                 if not 0 <= size <= _MOST_BYTES:
                     break
                 self._take(header, await self._reader.readexactly(size) if size else b"")
-        except (asyncio.IncompleteReadError, OSError, ValueError):
+        except (asyncio.IncompleteReadError, OSError, ValueError, TypeError, AttributeError):
             pass  # an end that is gone or talks nonsense is closed below
         finally:
             self._closing = asyncio.create_task(self._end())

@@ -5,6 +5,7 @@ Apart from ``drivers`` because the first one starts before asyncio is loaded.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -23,13 +24,17 @@ class Child:
     def __init__(self) -> None:
         self.link, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                COMMAND,
-                env={**os.environ, LINK: str(theirs.fileno())},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=2,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    COMMAND,
+                    env={**os.environ, LINK: str(theirs.fileno())},
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=2,
+                )
+            except BaseException:
+                self.link.close()
+                raise
 
     def end(self, grace: float) -> None:
         """Wait ``grace`` seconds for it to go by itself, then kill it; its link must be closed."""
@@ -49,7 +54,8 @@ class HeadStart:
         self._taken = False
 
     def start(self) -> None:
-        with self._lock:
+        # What goes wrong here goes wrong again, and is told, when the child is needed.
+        with self._lock, contextlib.suppress(OSError):
             if not self._taken and self._child is None:
                 self._child = Child()
 

@@ -184,7 +184,13 @@ class Desktops:
         shared = Folder(folder, writable) if folder else None
         sandbox = await Sandbox.start(name, size=size, folder=shared)
         exits: dict[int, asyncio.Event] = {}
-        sandbox.on_exit = lambda exit_: exits[exit_.pid].set() if exit_.pid in exits else None
+
+        def ended() -> None:
+            for exit_ in exits.values():
+                exit_.set()
+
+        sandbox.on_exit = lambda one: exits[one.pid].set() if one.pid in exits else None
+        sandbox.on_end = ended
 
         async def spawn() -> tuple[socket.socket, End]:
             return await _inside(sandbox, exits)

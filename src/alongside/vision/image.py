@@ -25,13 +25,13 @@ class Picture:
     """An encoded image, and how its points lie in what it shows."""
 
     data: bytes
-    media_type: str
+    mime: str
     mapping: Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The pointer's picture (its fourth byte is opacity, colours multiplied by it), its hot spot in it, and where that is."""
+    """The pointer's picture (the fourth byte is its opacity), its hot spot in it, and where that is."""
 
     image: Pixels
     hot: Point
@@ -67,8 +67,8 @@ def encode(
     mapping = Mapping(*size, shows)
     if pointer:
         _draw(image, pointer, mapping)
-    data, media_type = _written(image, quality)
-    return Picture(data, media_type, mapping)
+    data, mime = _written(image, quality)
+    return Picture(data, mime, mapping)
 
 
 def is_blank(pixels: Pixels) -> bool:
@@ -85,7 +85,7 @@ def _opened(pixels: Pixels) -> Image:
 
 
 def _draw(image: Image, pointer: Pointer, mapping: Mapping) -> None:
-    from PIL import Image, ImageChops  # noqa: PLC0415 - loaded with the first picture
+    from PIL import Image  # noqa: PLC0415 - loaded with the first picture
 
     given, shows = pointer.image, mapping.shows
     size = given.width * _POINTER_SCALE, given.height * _POINTER_SCALE

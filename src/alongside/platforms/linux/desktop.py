@@ -34,6 +34,8 @@ class LinuxDesktop:
 
     # Their events tell of every change of a name, value or state (GTK 4 and LibreOffice leave some out: measured).
     tells = frozenset({"GTK 3", "Qt", "Chromium"})
+    # Qt says nothing of rows that come when a tree is expanded.
+    tells_all = frozenset({"GTK 3", "Chromium"})
 
     def __init__(self, x: X11, events: Events, bus: Bus, pointer: Input | None, screen: Screen) -> None:
         self.windows = Windows(x, events)

@@ -6,11 +6,13 @@ Before anything is pressed the place is read again, scrolled into view, and must
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from alongside.core.geometry import Point, Rect
+from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.core.targets import plain
 from alongside.platforms.linux.atspi import actions
@@ -29,7 +31,9 @@ _FREE = frozenset({"menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemr
 _MENU_ITEMS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
 _CHOICES = frozenset({"option", "menuitem", "menuitemradio", "cell"})
 _CLICKED = frozenset({"click", "double_click", "right_click", "toggle", "check", "uncheck", "select", "focus"})
-_SELECTED = frozenset({"cell", "option", "treeitem", "row"})
+_SELECTED = frozenset({"option", "treeitem", "row"})
+# What the field of a sheet shows that also takes a cell's address to go to (LibreOffice gives it no name).
+_ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 # How long a pop-up may take to open, and a window to come to the front, and how often is looked (seconds).
 _POPUP, _RAISE, _POLL = 1.5, 0.5, 0.02
 _HOVER = 0.05
@@ -75,6 +79,8 @@ async def keys(desktop: LinuxDesktop, own: Input, act: Act) -> Delivery:
         return await hand.type_option(element)
     if step.do == "select":
         raise Passed("only a combo is chosen in by typing")
+    if step.do == "set" and element is not None and element.role != "cell" and _leaves(step.value or "", element):
+        raise Passed("typed, a tab or new line would leave this field")
     await hand.to_front()
     if element is not None:
         await hand.focus(element)
@@ -128,6 +134,11 @@ async def choose(desktop: LinuxDesktop, own: Input, act: Act) -> Delivery:
     return Delivery("opened and clicked")
 
 
+def _leaves(text: str, field: Element) -> bool:
+    """Whether typing a text would press a key that goes to the next field or submits the form."""
+    return "\t" in text or ("\n" in text and "multiline" not in field.states)
+
+
 def _same(element: Element, name: str) -> bool:
     return plain(element.name) == plain(name)
 
@@ -174,7 +185,9 @@ class Hand:
 
     async def focus(self, element: Element) -> None:
         """Give an element the keyboard focus: by its own means, else by a click on it."""
-        if element.role in _SELECTED:
+        if element.role == "cell":
+            await self._to_cell(element)
+        elif element.role in _SELECTED:
             # A click may open or edit it; selecting it makes it the one that keys go to.
             try:
                 await actions.selection(self._desktop.bus, self._act.choosing())
@@ -182,6 +195,22 @@ class Hand:
                 await self.press(await self.place(element))
         elif not await self._is_focused(element) and not await self._takes_focus(element):
             await self.press(await self.place(element))
+
+    async def _to_cell(self, cell: Element) -> None:
+        """Put a sheet's cursor on a cell: by a click, or by its address where it cannot be seen.
+
+        Selecting a cell of LibreOffice marks it and leaves the cursor where it was (measured).
+        """
+        try:
+            await self.press(await self.place(cell))
+        except Passed:
+            fields = [one for one in self._act.snapshot if one.editable and _ADDRESS.fullmatch(one.value or "")]
+            box = next((one for one in fields if one.role == "textbox"), None)
+            if box is None or not _ADDRESS.fullmatch(cell.name):
+                raise
+            await self.press(await self.place(box))
+            await self._own.keys("ctrl+a")
+            await self._own.type(f"{cell.name}\n")
 
     async def type_option(self, element: Element) -> Delivery:
         """Choose in a closed combo by typing the option's name."""
@@ -209,7 +238,7 @@ class Hand:
                 if seen and element.role in roles and _same(element, name):
                     return element
             if time.monotonic() > end:
-                raise Passed(f"no {name!r:.60} came up")
+                raise Passed(f"no {quote(name, 60)} came up")
             await asyncio.sleep(_POLL)
 
     async def _is_focused(self, element: Element) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dbus_fast import Variant
 
 from alongside.core.errors import AppHung
+from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.core.targets import plain
 from alongside.platforms.linux.atspi.bus import (
@@ -47,8 +48,11 @@ _CLICKS: dict[str, tuple[str, ...]] = {
     "radio": ("click", "press", "toggle", "check", "select", "dodefault"),
     "tab": ("press", "click", "switch", "select", "dodefault"),
 }
+# Qt's rows of lists are chosen by "toggle"; GTK 3's "edit" takes the focus and "activate" opens.
+_CHOOSES = ("select", "click", "press", "toggle", "dodefault")
 _EXPANDS = ("expand or contract", "toggleexpand", "toggle", "expand")
 _COLLAPSES = ("expand or contract", "toggleexpand", "toggle", "collapse")
+_HOLDERS = frozenset({"combobox", "list", "listbox", "tree", "table", "tablist", "menu", "group"})
 _CHOICES = frozenset({"option", "menuitem", "menuitemradio", "tab", "row", "cell", "treeitem", "radio"})
 
 
@@ -74,31 +78,48 @@ async def _send(bus: Bus, call: Call, told: str) -> Delivery:
 
 
 async def action(bus: Bus, act: Act) -> Delivery:
-    """The element's own action: what a click on it means, or expanding it."""
-    element = act.the_element()
-    do = act.step.do
-    if do == "click" and (act.step.button != "left" or act.step.count != 1 or act.step.modifiers):
-        raise Passed("only a plain click has an action")
+    """The element's own action: what a click on it means, choosing it, or expanding it."""
+    element, step = act.the_element(), act.step
     known: tuple[str, ...]
-    if do == "expand":
-        known = _EXPANDS
-    elif do == "collapse":
-        known = _COLLAPSES
-    else:
-        known = _CLICKS.get(element.role, ())
-    names = [name.strip().lower() for name in element.actions]
+    match step.do:
+        case "expand":
+            known = _EXPANDS
+        case "collapse":
+            known = _COLLAPSES
+        case "set" | "select" if step.value is not None:
+            if element.role not in _HOLDERS:
+                raise Passed(f"a {element.role} has no options")
+            element, known = _choice(act, step.value), _CHOOSES
+        case "select":
+            known = _CHOOSES
+        case _:
+            if step.button != "left" or step.count != 1 or step.modifiers:
+                raise Passed("only a plain click has an action")
+            known = _CLICKS.get(element.role, ())
+    if not _has(element, ACTION):
+        raise Passed("it has no actions")
+    names = await _action_names(bus, _node(element))
     name = next((one for one in known if one in names), None)
     if name is None:
-        offered = ", ".join(element.actions) or "none"
-        raise Passed(f"no known action of a {element.role} for {do} (it offers: {offered:.80})")
-    index = names.index(name)
-    return await _send(bus, Call(_node(element), ACTION, "DoAction", "i", (index,)), f'action "{name}"')
+        raise Passed(
+            f"no known action of a {element.role} for {step.do} (it offers: {', '.join(names)[:80] or 'none'})"
+        )
+    return await _send(bus, Call(_node(element), ACTION, "DoAction", "i", (names.index(name),)), f'action "{name}"')
+
+
+async def _action_names(bus: Bus, node: Node) -> list[str]:
+    """The names of an object's actions in lower case: GetActions has them in the person's language, or not at all."""
+    count = await bus.try_call(get(node, ACTION, "NActions")) or 0
+    found = await bus.gather([Call(node, ACTION, "GetName", "i", (index,)) for index in range(min(int(count), 32))])
+    return [str(name or "").strip().lower() for name in found]
 
 
 async def selection(bus: Bus, act: Act) -> Delivery:
     """Choose a child of a list, combo, table or tab list: by the nearest ancestor that selects its children."""
     element, step, snapshot = act.the_element(), act.step, act.snapshot
     if step.value is not None:
+        if element.role not in _HOLDERS:
+            raise Passed(f"a {element.role} has no options")
         container: Element | None = element
         child = _choice(act, step.value)
     elif element.role in _CHOICES:
@@ -119,7 +140,7 @@ async def selection(bus: Bus, act: Act) -> Delivery:
         raise Passed("it has no place among its siblings")
     if "multiselectable" not in container.states and container.role in {"table", "tree", "list", "listbox"}:
         await bus.try_call(Call(_node(container), SELECTION, "ClearSelection"))
-    told = f'selection of "{child.name}"'
+    told = f"selection of {quote(child.name, 60)}"
     return await _send(bus, Call(_node(container), SELECTION, "SelectChild", "i", (int(index),)), told)
 
 
@@ -129,7 +150,7 @@ def _choice(act: Act, wanted: str) -> Element:
         found = [one for one in options if same(one.name)]
         if found:
             return found[0]
-    raise Passed(f'no option "{wanted:.60}" is in the tree')
+    raise Passed(f"no option {quote(wanted, 60)} is in the tree")
 
 
 async def value(bus: Bus, act: Act) -> Delivery:
@@ -140,7 +161,7 @@ async def value(bus: Bus, act: Act) -> Delivery:
     try:
         number = float(act.step.value or "")
     except ValueError:
-        raise Passed(f"{act.step.value!r:.40} is not a number") from None
+        raise Passed("what is to be set is no number") from None
     node = _node(element)
     call = Call(node, PROPERTIES, "Set", "ssv", (VALUE, "CurrentValue", Variant("d", number)))
     return await _send(bus, call, "value")

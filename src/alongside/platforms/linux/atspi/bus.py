@@ -171,7 +171,8 @@ class Bus:
             member=call.member,
             signature=call.signature,
             body=list(call.body),
-            flags=MessageFlag.NO_AUTOSTART,
+            # The registry is started by its first caller; an application that is gone is not to be.
+            flags=MessageFlag.NONE if call.node.bus == REGISTRY else MessageFlag.NO_AUTOSTART,
             serial=self._connection.next_serial(),
         )
         self._pending[message.serial] = answered

@@ -57,7 +57,7 @@ def states(bits: int, role: str, number: int, *, placed: bool) -> tuple[frozense
         knows.add("pressed")
         if has(bits, CHECKED) or has(bits, PRESSED):
             on.add("pressed")
-    if has(bits, SELECTABLE) or role in {"tab", "option", "treeitem"}:
+    if has(bits, SELECTABLE) or has(bits, SELECTED):
         knows.add("selected")
     if has(bits, EXPANDABLE) or has(bits, EXPANDED) or has(bits, COLLAPSED):
         knows.add("expanded")

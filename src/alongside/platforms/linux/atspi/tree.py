@@ -50,17 +50,15 @@ class Origin(NamedTuple):
     dx: int
     dy: int
     coordinates: int
-    number: int
+    # Of a child of a huge container: the container, and its index there.
+    huge: Node | None = None
+    at: int = 0
 
 
 class Application(NamedTuple):
     bus: str
     pid: int
     toolkit: str
-
-
-def key_of(node: Node) -> str:
-    return f"{node.bus}{node.path}"
 
 
 class AtspiTree:
@@ -91,6 +89,11 @@ class AtspiTree:
     async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:
         """An element read again; None when it is gone."""
         origin = origin_of(element)
+        if origin.huge is not None:
+            found = await self.bus.try_call(Call(origin.huge, ACCESSIBLE, "GetChildAtIndex", "i", (origin.at,)))
+            if not found or found[1].endswith("/null"):
+                return None
+            origin = origin._replace(node=Node(*found))
         raw = await read_one(self.bus, origin.node, coordinates=origin.coordinates, deadline=deadline)
         if raw is None:
             return None
@@ -132,7 +135,11 @@ class AtspiTree:
         if raw is None:
             return None
         cell = _element(raw, {}, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
-        return replace(cell, parent=table.key, depth=table.depth + 1)
+        if table.more:
+            index = await self.bus.try_call(Call(raw.node, ACCESSIBLE, "GetIndexInParent")) or 0
+            place = origin_of(cell)._replace(huge=origin.node, at=int(index))
+            cell = replace(cell, key=f"{table.key}#{index}", extra=place)
+        return snapshot.by_key.get(cell.key) or replace(cell, parent=table.key, depth=table.depth + 1)
 
     async def frame(self, window: Window, deadline: float = 1.0) -> tuple[Application, Node]:
         """The accessible object of a top-level window, by its process, then its title, then its place."""
@@ -280,19 +287,27 @@ def _element(raw: Raw, labels: dict[Node, str], frame: _Frame) -> Element:
     place = raw.place.moved(dx, dy) if raw.place is not None and raw.place.area else None
     name = raw.name or labels.get(raw.label, "") if raw.label else raw.name
     return Element(
-        key=key_of(raw.node),
+        key=raw.key,
         role=role,
         name=name.replace(_OBJECT, "").strip(),
         value=_value(raw, role),
         states=on,
         bounds=place,
-        actions=raw.actions,
         depth=raw.depth,
-        parent=key_of(raw.parent.node) if raw.parent else None,
+        parent=raw.parent.key if raw.parent else None,
         description=raw.part,
         more=raw.missing,
         knows=knows,
-        extra=Origin(raw.node, toolkit, raw.interfaces, dx, dy, coordinates, raw.number),
+        extra=Origin(
+            raw.node,
+            toolkit,
+            raw.interfaces,
+            dx,
+            dy,
+            coordinates,
+            raw.parent.node if raw.index is not None and raw.parent else None,
+            raw.index or 0,
+        ),
     )
 
 
@@ -305,7 +320,7 @@ def _value(raw: Raw, role: str) -> str | None:
         return _chosen(raw)
     if raw.text is not None and role not in {"label", "text"}:
         text = raw.text.replace(_OBJECT, "")
-        if role in {"textbox", "spinbutton", "terminal"}:
+        if role in {"textbox", "spinbutton", "terminal"} or (role == "cell" and raw.name != text):
             return text
         return text if text and text != raw.name else None
     return None
@@ -323,7 +338,7 @@ def _chosen(raw: Raw) -> str | None:
         if one.node == raw.chosen or (one.role in _CHOICES and names.has(one.bits, names.SELECTED)):
             return one.name
         stack = one.children + stack
-    return raw.name or None
+    return None
 
 
 def _placed(again: Element, before: Element) -> Element:

@@ -1,7 +1,7 @@
 """Reading one window's tree: every node as soon as its parent is known, with up to 256 calls in flight.
 
 A node costs five calls (role, states, interfaces, name, number of children) and then, by what it is: its children, its
-place, its actions, its value, its text. A walk either reads everything, or says what it left out, or fails: an
+place, its value, its text. The names of its actions are read when one is to be taken. A walk either reads everything, or says what it left out, or fails: an
 application that dies or hangs in the middle never leaves a short tree that looks whole (measured: most of the errors
 then come on the detail calls).
 """
@@ -12,6 +12,7 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from alongside.core.errors import AppGone, AppHung
@@ -19,7 +20,6 @@ from alongside.core.geometry import Rect
 from alongside.platforms.linux.atspi import names
 from alongside.platforms.linux.atspi.bus import (
     ACCESSIBLE,
-    ACTION,
     COMPONENT,
     SELECTION,
     TABLE,
@@ -46,6 +46,8 @@ MOST_TEXT = 8_000
 _TEXTS = frozenset({"textbox", "spinbutton", "terminal", "paragraph", "document", "cell", "label", "text"})
 _NAMED_BY_LABEL = frozenset({"textbox", "combobox", "spinbutton", "slider", "list", "listbox", "table", "tree"})
 _LABELLED_BY = 2
+# No window shows more cells than this.
+_MOST_VISIBLE = 3_000
 SCREEN, WINDOW = 0, 1
 
 
@@ -63,7 +65,6 @@ class Raw:
     count: int = 0
     interfaces: frozenset[str] = frozenset()
     place: Rect | None = None
-    actions: tuple[str, ...] = ()
     value: float | None = None
     text: str | None = None
     label: Node | None = None
@@ -72,6 +73,14 @@ class Raw:
     part: str = ""
     missing: int = 0
     gone: bool = False
+    # Of a child of a huge container: its index there. LibreOffice makes such objects anew each time (measured).
+    index: int | None = None
+
+    @property
+    def key(self) -> str:
+        if self.index is not None and self.parent is not None:
+            return f"{self.parent.key}#{self.index}"
+        return f"{self.node.bus}{self.node.path}"
 
     @property
     def role(self) -> str:
@@ -83,7 +92,7 @@ class Walk:
 
     def __init__(self, bus: Bus, *, coordinates: int = SCREEN, most: int = 12_000) -> None:
         self._bus = bus
-        self._coordinates = coordinates
+        self.coordinates = coordinates
         self._most = most
         self._open = 0
         self._heard = 0.0
@@ -170,7 +179,7 @@ class Walk:
             return
         node, role = raw.node, raw.role
         if COMPONENT in found:
-            self._ask(Call(node, COMPONENT, "GetExtents", "u", (self._coordinates,)), partial(self._extents, raw))
+            self._ask(Call(node, COMPONENT, "GetExtents", "u", (self.coordinates,)), partial(self._extents, raw))
         if raw.count:
             if raw.count > NEVER_WHOLE or (raw.count > HUGE and names.has(raw.bits, names.MANAGES_DESCENDANTS)):
                 self.huge.append(raw)
@@ -179,8 +188,6 @@ class Walk:
                 self.unread += raw.count
             else:
                 self._ask(Call(node, ACCESSIBLE, "GetChildren"), partial(self._kin, raw))
-        if ACTION in found:
-            self._ask(Call(node, ACTION, "GetActions"), partial(self._acts, raw))
         if VALUE in found and role not in {"group", "generic", "scrollbar"}:
             self._ask(get(node, VALUE, "CurrentValue"), partial(self._current, raw))
         if TEXT in found and role in _TEXTS and raw.number != names.PASSWORD and not (role == "label" and raw.name):
@@ -203,9 +210,6 @@ class Walk:
         for bus, path in children or ():
             if not path.endswith("/null") and bus:
                 raw.children.append(self._visit(Node(bus, path), raw, below))
-
-    def _acts(self, raw: Raw, actions: Any) -> None:
-        raw.actions = tuple(str(action[0]) for action in actions or ())
 
     def _current(self, raw: Raw, value: Any) -> None:
         if value is not None:
@@ -252,20 +256,25 @@ async def visible_part(bus: Bus, huge: Raw, walk: Walk, deadline: float) -> None
             place = place.overlap(above.place)
         above = above.parent
     first, last = await _corner_indexes(bus, huge, place, walk)
-    calls: list[Call] = []
+    calls: dict[int, Call] = {}
     if TABLE in huge.interfaces and first is not None and last is not None:
         columns = await bus.try_call(get(huge.node, TABLE, "NColumns")) or 1
         rows = range(first // columns, last // columns + 1)
         across = range(min(first % columns, last % columns), max(first % columns, last % columns) + 1)
-        calls = [Call(huge.node, TABLE, "GetAccessibleAt", "ii", (row, column)) for row in rows for column in across]
+        calls = {
+            row * columns + column: Call(huge.node, TABLE, "GetAccessibleAt", "ii", (row, column))
+            for row in rows
+            for column in across
+        }
     elif first is not None and last is not None:
-        calls = [Call(huge.node, ACCESSIBLE, "GetChildAtIndex", "i", (i,)) for i in range(first, last + 1)]
-    found = await bus.gather(calls[:2000], deadline)
-    nodes = list(dict.fromkeys(Node(*one) for one in found if one and not one[1].endswith("/null")))
-    inner = Walk(bus, coordinates=walk._coordinates, most=len(nodes) * 4)  # noqa: SLF001 - the same walk, continued
-    huge.children = await inner.run(nodes, deadline) if nodes else []
+        calls = {at: Call(huge.node, ACCESSIBLE, "GetChildAtIndex", "i", (at,)) for at in range(first, last + 1)}
+    asked = dict(islice(calls.items(), _MOST_VISIBLE))
+    found = await bus.gather(list(asked.values()), deadline)
+    nodes = {Node(*one): at for at, one in zip(asked, found, strict=True) if one and not one[1].endswith("/null")}
+    inner = Walk(bus, coordinates=walk.coordinates, most=len(nodes) * 4)
+    huge.children = await inner.run(list(nodes), deadline) if nodes else []
     for child in huge.children:
-        child.parent = huge
+        child.parent, child.index = huge, nodes[child.node]
     _deepen(huge.children, huge.depth + 1)
     huge.missing = max(0, huge.count - len(huge.children))
     walk.count += inner.count
@@ -278,9 +287,7 @@ async def _corner_indexes(bus: Bus, huge: Raw, place: Rect, walk: Walk) -> tuple
         index = None
         for across, down in fractions:
             x, y = int(place.x + place.width * across), int(place.y + place.height * down)
-            at = await bus.try_call(
-                Call(huge.node, COMPONENT, "GetAccessibleAtPoint", "iiu", (x, y, walk._coordinates))  # noqa: SLF001
-            )
+            at = await bus.try_call(Call(huge.node, COMPONENT, "GetAccessibleAtPoint", "iiu", (x, y, walk.coordinates)))
             if at and not at[1].endswith("/null") and Node(*at) != huge.node:
                 index = await bus.try_call(Call(Node(*at), ACCESSIBLE, "GetIndexInParent"))
                 if index is not None and index >= 0:

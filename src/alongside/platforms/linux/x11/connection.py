@@ -58,7 +58,7 @@ class X11:
             raise Unavailable(f"No X server answers at display {self.display}.") from None
 
     def post(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have the thread do it, after all that was posted before; not waiting is what makes it certain when cancelled."""
+        """Have the thread do it, after all that was posted before; it will be done also when nobody waits for it."""
         future: Future[T] = Future()
         self._jobs.put((future, lambda: job(*args, **kwargs)))
         return future
@@ -80,13 +80,13 @@ class X11:
             raise Unavailable(self._broken) from None
 
     def atom(self, name: str) -> int:
-        """The number of a name; on the thread."""
+        """Look up the number of a name; on the thread."""
         if name not in self._atoms:
             self._atoms[name] = self.connection.core.InternAtom(False, len(name), name).reply().atom
         return self._atoms[name]
 
     def name(self, atom: int) -> str:
-        """The name of a number; on the thread."""
+        """Look up the name of a number; on the thread."""
         for known, number in self._atoms.items():
             if number == atom:
                 return known
@@ -114,7 +114,7 @@ class X11:
 
 
 def answer(cookie: Any) -> Any:
-    """The reply, or None where the window (or what else was asked about) has gone since."""
+    """Wait for the reply, or None where the window (or what else was asked about) has gone since."""
     try:
         return cookie.reply()
     except xcffib.Error:

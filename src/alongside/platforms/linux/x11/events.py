@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 import xcffib
 import xcffib.xproto
 
-from alongside.platforms.linux.x11 import properties
-from alongside.platforms.linux.x11.connection import answer
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -42,7 +39,7 @@ class Events:
         connection, telling = await x.run(_listening, x)
         return cls(x, connection, telling)
 
-    async def wait_change(self, seen: int, timeout: float) -> int:  # noqa: ASYNC109 - no change is an answer
+    async def wait_change(self, seen: int, timeout: float) -> int:
         """Return once ``number`` is no longer ``seen``, or after ``timeout`` seconds; the number there is then."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
@@ -50,7 +47,7 @@ class Events:
                     await self._changed.wait()
         return self.number
 
-    async def ping(self, window: int, timeout: float) -> bool:  # noqa: ASYNC109 - no answer is an answer
+    async def ping(self, window: int, timeout: float) -> bool:
         """Ask whether an application has handled all events sent to it before; on desktops of the agent's own.
 
         ``window`` is one that lists ``_NET_WM_PING`` among its protocols. False where no answer came in ``timeout`` s.

@@ -72,17 +72,17 @@ _ACTS: dict[str, dict[str, int]] = {
     "XKEYBOARD": {"LatchLockState": 5, "SetMap": 9},
     "XTEST": {"GetVersion": 0, "FakeInput": 2},
 }
-ALLOWED: Mapping[Kind, frozenset[tuple[str, int]]] = {
-    kind: frozenset(
-        (extension, opcode) for table in tables for extension, ops in table.items() for opcode in ops.values()
-    )
-    for kind, tables in (("user", (_READS,)), ("own", (_READS, _ACTS)))
-}
 
-Masks = xcffib.xproto.EventMask
+
+def _pairs(*tables: dict[str, dict[str, int]]) -> frozenset[tuple[str, int]]:
+    return frozenset((name, opcode) for table in tables for name, ops in table.items() for opcode in ops.values())
+
+
+ALLOWED: Mapping[Kind, frozenset[tuple[str, int]]] = {"user": _pairs(_READS), "own": _pairs(_READS, _ACTS)}
+
+_EVENTS = xcffib.xproto.EventMask
 # Selecting these only listens; the others (redirection, button presses) only one client may have.
-_LISTENS = Masks.StructureNotify | Masks.SubstructureNotify | Masks.PropertyChange
-
+_LISTENS = _EVENTS.StructureNotify | _EVENTS.SubstructureNotify | _EVENTS.PropertyChange
 _CLIENT_MESSAGE = 33  # the code of the event
 
 
@@ -124,12 +124,14 @@ _ONLY_IF: dict[tuple[str, int], Callable[[bytes, Callable[[int], bool]], bool]] 
 }
 
 
-class Guarded(xcffib.Connection):  # type: ignore[misc]  # xcffib is untyped
+class Guarded(xcffib.Connection):
     """A connection on which a request that ``kind`` does not allow raises ``Policy`` before it reaches the wire."""
+
+    setup: Any
 
     def __init__(self, display: str, kind: Kind) -> None:
         self.kind: Kind = kind
-        super().__init__(display)
+        super().__init__(display)  # type: ignore[no-untyped-call]
         self._base, self._mask = self.setup.resource_id_base, self.setup.resource_id_mask
 
     def send_request(self, flags: int, parts: Any, request: Any) -> int:

@@ -105,6 +105,10 @@ class Keyboard:
             self._stroke([keymap.modifier(name) for name in stroke.held], stroke.code)
         self._x.sync()
 
+    @property
+    def borrows(self) -> bool:
+        return bool(self._borrowed)
+
     def restore(self) -> None:
         """Give the borrowed keycodes back, and lock again what was locked."""
         if self._borrowed:
@@ -139,19 +143,21 @@ class Keyboard:
         self.restore()
         self._x.sync()
 
-    def reader(self) -> tuple[int, bool]:
-        """The application's window that keys go to (0 where there is none), and whether it promises to answer pings."""
+    def reader(self) -> int | None:
+        """The application's window that keys go to, if it answers pings.
+
+        No other may be sent one: xterm takes any message of WM_PROTOCOLS for the wish to close (measured).
+        """
         x, core = self._x, self._x.connection.core
-        window, ping = core.GetInputFocus().reply().focus, x.atom("_NET_WM_PING")
-        highest = 0
+        ping = x.atom("_NET_WM_PING")
+        window: int = core.GetInputFocus().reply().focus
         while window not in (0, 1, x.root):
             protocols, tree = properties.ask(x, window, "WM_PROTOCOLS"), core.QueryTree(window)
-            said, above = answer(protocols), answer(tree)
-            if ping in properties.numbers(said):
-                return window, True
-            highest = window if properties.numbers(said) else highest
+            if ping in properties.numbers(answer(protocols)):
+                return window
+            above = answer(tree)
             window = above.parent if above else 0
-        return highest, False
+        return None
 
     def _stroke(self, held: Iterable[int], code: int) -> None:
         pressed: list[int] = []

@@ -23,7 +23,7 @@ _ALIASES = {
     "control": "ctrl", "ctl": "ctrl", "option": "alt", "meta": "super", "win": "super", "windows": "super",
     "cmd": "super", "command": "super", "enter": "return", "esc": "escape", "del": "delete", "ins": "insert",
     "pageup": "prior", "pgup": "prior", "pagedown": "next", "pgdn": "next", "pgdown": "next", "arrowup": "up",
-    "arrowdown": "down", "arrowleft": "left", "arrowright": "right", "spacebar": "space", 
+    "arrowdown": "down", "arrowleft": "left", "arrowright": "right", "spacebar": "space",
     "printscreen": "print", "back": "backspace",
 }  # fmt: skip
 # What is held to reach the levels of a key. All key types of printable characters agree on it.

@@ -48,7 +48,7 @@ class Screen:
         return await self._x.run(self._size)
 
     async def window(self, native: int) -> Pixels:
-        """The contents of one window, also where others cover it or it hangs over the edge of the display.
+        """Take the contents of one window, also where others cover it or it hangs over the edge of the display.
 
         ``NotFound`` where it is gone, ``Minimised`` where it is not mapped.
         """
@@ -60,7 +60,7 @@ class Screen:
         return await self._x.run(self._display)
 
     async def pointer(self) -> tuple[Pixels, Point, Point]:
-        """The pointer's picture (here the fourth byte is its opacity), its hot spot in it, and where that is."""
+        """Take the pointer's picture (here the fourth byte is its opacity), its hot spot in it, and where that is."""
         return await self._x.run(self._pointer)
 
     async def close(self) -> None:
@@ -68,14 +68,12 @@ class Screen:
 
     def _prepare(self) -> None:
         connection = self._x.connection
-        for name, ask in (
-            ("Composite", lambda: connection(xcffib.composite.key).QueryVersion(0, 4)),
-            ("MIT-SHM", lambda: connection(xcffib.shm.key).QueryVersion()),
-            ("XFIXES", lambda: connection(xcffib.xfixes.key).QueryVersion(5, 0)),
-        ):
+        for name in ("Composite", "MIT-SHM", "XFIXES"):
             if not connection.core.QueryExtension(len(name), name).reply().present:
                 raise Unavailable(f"The X server lacks the extension {name}: no pictures.")
-            ask().reply()
+        # An extension has to be asked for a version before it answers anything else.
+        connection(xcffib.composite.key).QueryVersion(0, 4).reply()
+        connection(xcffib.xfixes.key).QueryVersion(5, 0).reply()
         depth = connection.setup.roots[connection.pref_screen].root_depth
         if depth not in _DEPTHS:
             raise Unavailable(f"The display has {depth} bits a pixel: no pictures.", next="a display of depth 24")
@@ -179,7 +177,7 @@ class _Memory:
             except xcffib.Error:
                 _libc.shmdt(address)
                 raise Unavailable(
-                    "The X server cannot reach our shared memory: it runs on another machine or in another IPC namespace."
+                    "The X server cannot reach our shared memory: it is elsewhere or in another IPC namespace."
                 ) from None
         finally:
             # Freed by the system with its last user, whatever becomes of us.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
 import time
 from typing import TYPE_CHECKING
@@ -45,7 +44,7 @@ class Windows:
 
     async def list(self) -> list[NativeWindow]:
         """All windows that a person could see or bring back, from the bottom of the stack to its top."""
-        found = await self._x.run(self._list)
+        found = await self._x.run(_listed, self._x)
         self._events.listen_to(window.native for window in found)
         return found
 
@@ -72,30 +71,6 @@ class Windows:
                 raise NoEffect("The window manager did not bring the window to the front.")
             await self._events.wait_change(seen, min(left, 0.05))
 
-    def _list(self) -> list[NativeWindow]:
-        x, core = self._x, self._x.connection.core
-        tree = core.QueryTree(x.root)
-        screen = core.GetGeometry(x.root)
-        stacking, plain, active, desktop = (
-            properties.ask(x, x.root, name)
-            for name in ("_NET_CLIENT_LIST_STACKING", "_NET_CLIENT_LIST", "_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP")
-        )
-        focus = core.GetInputFocus()
-        children = list(tree.reply().children)
-        size = screen.reply()
-        managed = properties.numbers(stacking.reply()) or properties.numbers(plain.reply())
-        frames = properties.tops(x, managed, children)
-        taken = set(frames.values())
-        unmanaged = properties.viewable(x, (child for child in children if child not in taken))
-        facts = properties.read(x, frames | {child: child for child in unmanaged})
-        order = {child: place for place, child in enumerate(children)}
-        whole = Rect(0, 0, size.width, size.height)
-        shown = [one for one in facts if one.window in frames or _is_shown(one, whole)]
-        shown.sort(key=lambda one: order[one.top])
-        front = properties.first(active.reply()) or focus.reply().focus
-        pids = properties.owners(x, (one.window for one in shown if not one.pid))
-        return _described(shown, front, properties.first(desktop.reply()), pids, whole)
-
     def _active(self) -> int | None:
         return properties.first(answer(properties.ask(self._x, self._x.root, "_NET_ACTIVE_WINDOW")))
 
@@ -109,6 +84,31 @@ class Windows:
         masks = xcffib.xproto.EventMask
         core.SendEvent(False, x.root, masks.SubstructureRedirect | masks.SubstructureNotify, message)
         x.sync()
+
+
+def _listed(x: X11) -> list[NativeWindow]:
+    core = x.connection.core
+    tree = core.QueryTree(x.root)
+    screen = core.GetGeometry(x.root)
+    stacking, plain, active, desktop = (
+        properties.ask(x, x.root, name)
+        for name in ("_NET_CLIENT_LIST_STACKING", "_NET_CLIENT_LIST", "_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP")
+    )
+    focus = core.GetInputFocus()
+    children = list(tree.reply().children)
+    size = screen.reply()
+    managed = properties.numbers(stacking.reply()) or properties.numbers(plain.reply())
+    frames = properties.tops(x, managed, children)
+    taken = set(frames.values())
+    unmanaged = properties.viewable(x, (child for child in children if child not in taken))
+    facts = properties.read(x, frames | {child: child for child in unmanaged})
+    order = {child: place for place, child in enumerate(children)}
+    whole = Rect(0, 0, size.width, size.height)
+    shown = [one for one in facts if one.window in frames or _is_shown(one, whole)]
+    shown.sort(key=lambda one: order[one.top])
+    front = properties.first(active.reply()) or focus.reply().focus
+    pids = properties.owners(x, (one.window for one in shown if not one.pid))
+    return _described(shown, front, properties.first(desktop.reply()), pids, whole)
 
 
 def _is_shown(one: Facts, screen: Rect) -> bool:
@@ -126,7 +126,7 @@ def _described(
     above: list[Rect] = []
     for one in reversed(shown):
         states = _states(one, desktop)
-        if one.window == front or one.top == front:
+        if front in (one.window, one.top):
             states.add("active")
         if not states & {"minimised", "hidden"}:
             if is_covered(one.frame.overlap(screen), above):
@@ -176,7 +176,7 @@ def _kind(one: Facts) -> str:
 
 
 def _owner(one: Facts, kind: str, shown: Sequence[Facts], pids: dict[int, int]) -> int | None:
-    """The window it belongs to: the one it names, else the topmost ordinary one of its group or process."""
+    """Find the window it belongs to: the one it names, else the topmost ordinary one of its group or process."""
     windows = {other.window for other in shown}
     if one.transient_for in windows:
         return one.transient_for
