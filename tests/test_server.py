@@ -161,9 +161,8 @@ tools.judge = chatter
     assert "a library prints\nand writes\na child prints" in errors
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_wrong_arguments_are_taught(server: Server, mode: str) -> None:
-    async with server.client(mode) as client:
+async def test_wrong_arguments_are_taught(server: Server) -> None:
+    async with server.client() as client:
         told = await said(client, "look", failed=True, windw="x")
         assert "`look` needs `window`" in told
         assert "takes no `windw`" in told
@@ -298,9 +297,8 @@ def _below(pid: int, ancestor: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_sandboxes(server: Server, mode: str) -> None:
-    async with server.client(mode) as client:
+async def test_sandboxes(server: Server) -> None:
+    async with server.client() as client:
         first = await said(client, "desktop", action="start", width=800, height=600)
         assert first.startswith("s1: sandbox 800x600")
         pid_in_s1 = await said(client, "windows")
@@ -350,6 +348,15 @@ async def test_a_machine_that_lacks_everything_still_answers(server: Server) -> 
         status = await said(client, "status")
         assert "sudo apt-get install -y xvfb openbox dbus-daemon at-spi2-core" in status
         assert "DISPLAY is not set" in status
+
+
+async def test_no_call_lasts_for_ever(server: Server) -> None:
+    short = "from alongside.server import desktops; desktops.LIMIT = 0.2"
+    async with server.client("auto", "--user-desktop", more=short) as client:
+        await said(client, "windows")
+        told = await said(client, "act", failed=True, window="slow", steps=[{"do": "click", "target": "A"}])
+        assert "it was cancelled. What was done is unknown." in told
+        await until(lambda: "cancelled at the driver" in server.errors.read_text())
 
 
 async def test_a_driver_that_cannot_start_is_told(server: Server) -> None:

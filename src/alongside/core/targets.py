@@ -119,7 +119,7 @@ def parse(target: object) -> Target:
         return ByCell(text, int(found[2]) - 1, _column(found[1]))
     if found := _ROLE.fullmatch(text):
         role, name = found[1].strip().lower(), found[2].strip()
-        if role == "name":
+        if role == "name" and name:
             return _by_name(_unquote(name) or name)
         if role == "ref" and (ref := _REF.fullmatch(name)):
             return ByRef(int(ref[1]))

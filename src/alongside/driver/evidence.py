@@ -201,12 +201,12 @@ class Judge:
         if shown == before.shown:
             return None
         listed = {one.native: one for one in await self._desktop.windows()}
-        for native, kind in shown - before.shown:
-            window = listed.get(native)
-            if window is not None:
+        opened = shown - before.shown
+        for native, kind in opened:
+            if (window := listed.get(native)) is not None:
                 return Verdict(Mark.CONFIRMED, f"{_kind(kind)} {window.id} {quote(window.title, 80)} opened")
-            if kind == "popup":
-                return Verdict(Mark.CONFIRMED, "a menu or list opened")
+        if any(kind == "popup" for _, kind in opened):
+            return Verdict(Mark.CONFIRMED, "a menu or list opened")
         for native, kind in before.shown - shown:
             if kind in {"normal", "dialog"}:
                 which = "this window" if native == self._window.native else f"a {_kind(kind)}"
@@ -240,7 +240,9 @@ class Judge:
             seen = await self._desktop.read(self._window)
         except (AppGone, AppHung, Unavailable):
             return None
-        return await self._believed(verify.changes(before.snapshot, seen.snapshot, seen.is_restless), before)
+        verdict = await self._believed(verify.changes(before.snapshot, seen.snapshot, seen.is_restless), before)
+        # A window that opened meanwhile tells more than what it changed in the old one.
+        return verdict and (await self._windows(before) or verdict)
 
     async def _believed(self, found: Iterable[verify.Change], before: Before) -> Verdict | None:
         """The first change that is no clock: a changed text must come from an element that was watched long enough."""

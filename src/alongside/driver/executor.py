@@ -10,6 +10,8 @@ from alongside.core import ladder, targets, verify
 from alongside.core.errors import (
     AlongsideError,
     Ambiguous,
+    AppGone,
+    AppHung,
     BackgroundUnavailable,
     CoveredByDialog,
     Disabled,
@@ -24,7 +26,7 @@ from alongside.core.errors import (
 )
 from alongside.core.outcomes import Mark, Outcome
 from alongside.core.outline import element_line, quote
-from alongside.core.ports import Act, Passed
+from alongside.core.ports import Act, Delivery, Passed
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
 
 if TYPE_CHECKING:
@@ -143,6 +145,8 @@ class Batch:
             except Passed as why:
                 passed.append(f"{technique.name}: {why}")
                 continue
+            except AppHung as hung:
+                delivery = Delivery(hung.message, unknown=True)
             verdict = await self._verdict(step, judge, before, wanted, expected_before=expected_before)
             if delivery.unknown and verdict.mark is not Mark.CONFIRMED:
                 verdict = Verdict(
@@ -350,7 +354,10 @@ class Batch:
             return True
         if not any(one.id == self._window.id for one in windows):
             return False
-        seen = await self._desktop.read(self._window)
+        try:
+            seen = await self._desktop.read(self._window)
+        except (Unavailable, AppGone):
+            return False  # a window that is closing shows nothing
         return any(
             wanted in one.name.casefold() or wanted in (one.value or "").casefold()
             for one in seen.snapshot

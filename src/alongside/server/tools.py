@@ -172,7 +172,9 @@ async def _desktop(given: DesktopArguments, house: House) -> Answer:
     if given.action == "start":
         folder = Path(given.folder) if given.folder else None
         started = await desktops.start((given.width, given.height), folder, writable=given.writable)
-        shared = f", with {given.folder!r} {'to read and write' if given.writable else 'to read'}" if folder else ""
+        inside = f"{started.sandbox.home}/{folder.name}" if folder and started.sandbox else ""
+        may = "read and write" if given.writable else "read"
+        shared = f"; {given.folder!r} is {inside!r} inside, to {may}" if inside else ""
         lines = [_described(started) + shared, f'next: launch(app="...", desktop="{started.id}")']
         return Answer("\n".join(lines), record={"desktop": started.id})
     if given.action == "stop":

@@ -34,8 +34,9 @@ _CLICKED = frozenset({"click", "double_click", "right_click", "toggle", "check",
 _SELECTED = frozenset({"option", "treeitem", "row"})
 # What the field of a sheet shows that also takes a cell's address to go to (LibreOffice gives it no name).
 _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
-# How long a pop-up may take to open, and a window to come to the front, and how often is looked (seconds).
-_POPUP, _RAISE, _POLL = 1.5, 0.5, 0.02
+# How long a pop-up may take to open, a window to come to the front, and an element to take the focus, and how
+# often is looked (seconds).
+_POPUP, _RAISE, _FOCUS, _POLL = 1.5, 0.5, 1.5, 0.02
 _HOVER = 0.05
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain.
 _WHEEL, _MOST_WHEELS, _STUCK = 150, 60, 3
@@ -192,9 +193,9 @@ class Hand:
             try:
                 await actions.selection(self._desktop.bus, self._act.choosing())
             except Passed:
-                await self.press(await self.place(element))
+                await self._click_to_focus(element)
         elif not await self._is_focused(element) and not await self._takes_focus(element):
-            await self.press(await self.place(element))
+            await self._click_to_focus(element)
 
     async def _to_cell(self, cell: Element) -> None:
         """Put a sheet's cursor on a cell: by a click, or by its address where it cannot be seen.
@@ -202,15 +203,36 @@ class Hand:
         Selecting a cell of LibreOffice marks it and leaves the cursor where it was (measured).
         """
         try:
-            await self.press(await self.place(cell))
+            await self._click_to_focus(cell)
         except Passed:
             fields = [one for one in self._act.snapshot if one.editable and _ADDRESS.fullmatch(one.value or "")]
             box = next((one for one in fields if one.role == "textbox"), None)
             if box is None or not _ADDRESS.fullmatch(cell.name):
                 raise
-            await self.press(await self.place(box))
+            await self._click_to_focus(box)
             await self._own.keys("ctrl+a")
             await self._own.type(f"{cell.name}\n")
+            # The keyboard goes back to the sheet when the application likes; a click takes it there for certain.
+            await self._until(cell, lambda now: now.bounds is not None and not now.states & {"hidden", "offscreen"})
+            await self._click_to_focus(await self._desktop.tree.read(cell) or cell)
+
+    async def _click_to_focus(self, element: Element) -> None:
+        """Click on an element and wait until it has the keyboard.
+
+        LibreOffice handles keys before a click that came earlier: they would go where the keyboard was (measured).
+        """
+        await self.press(await self.place(element))
+        if "focused" in element.knows:
+            await self._until(element, lambda now: bool(now.states & {"focused", "selected"}))
+
+    async def _until(self, element: Element, holds: Callable[[Element], bool]) -> None:
+        end = time.monotonic() + _FOCUS
+        while time.monotonic() < end:
+            now = await self._desktop.tree.read(element)
+            if now is not None and holds(now):
+                return
+            await asyncio.sleep(_POLL)
+        raise Passed("it did not take the keyboard focus")
 
     async def type_option(self, element: Element) -> Delivery:
         """Choose in a closed combo by typing the option's name."""
