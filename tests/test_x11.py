@@ -147,8 +147,9 @@ class Desk:
 
     async def ready(self, title: str) -> NativeWindow:
         """A window in front with the focus, and the pointer in its text."""
-        found = await self.find(title)
-        await self.windows.activate(found.native)
+        await self.windows.activate((await self.find(title)).native)
+        # Read again: the window manager places a new window only after it is listed.
+        found = await self.find(title, states={"active"})
         await self.input.move(Point(found.bounds.x + 50, found.bounds.y + 50))
         await self.input.press("left")
         await self.input.release("left")

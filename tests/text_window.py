@@ -87,7 +87,7 @@ def gtk(out: Path) -> None:
         return True
 
     GLib.io_add_watch(sys.stdin, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, command)
-    window.connect("map-event", lambda *_: say("shown"))
+    shown = window.connect("map-event", lambda *_: say("shown") or window.disconnect(shown))
     window.show_all()
     Gtk.main()
 

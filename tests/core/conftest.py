@@ -35,7 +35,7 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(params=HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.fixture(params=HOSTILE.values(), ids=list(HOSTILE))
 def hostile(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

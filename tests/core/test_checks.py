@@ -35,11 +35,11 @@ def test_a_check_is_what_it_says(wire: dict[str, Any], check: Check) -> None:
     [
         *(None, True, "checked", ["checked"], 1),
         *({}, {"target": 12}, {"value": None}, {"target": 12, "checked": None}),
-        *({"checked": wrong} for wrong in ("true", 1, [], {})),
-        *({"value": wrong} for wrong in (True, [], {"a": 1}, [["x" * 100_000]])),
+        *({"checked": "true"}, {"checked": 1}, {"checked": []}, {"checked": {}}),
+        *({"value": True}, {"value": []}, {"value": {"a": 1}}, {"value": [["x" * 100_000]]}),
         *({"contains": False}, {"exists": 0}),
         *({"checked": True, "x" * 100_000: 1}, {"a\nb": 1}, {f"n{n}": 1 for n in range(1_000)}),
-        *({"checked": True, "target": wrong} for wrong in (True, [], {}, "", 1.5)),
+        *({"checked": True, "target": []}, {"checked": True, "target": ""}, {"checked": True, "target": True}),
     ],
 )
 def test_a_check_that_makes_no_sense_is_refused_with_the_right_form(wire: object) -> None:

@@ -8,9 +8,12 @@ from alongside.core import errors
 from alongside.core.errors import AlongsideError, Invalid, Stale, Unavailable
 
 # The codes of the product's one list that a request can end with today.
-CODES = """invalid unavailable not_found ambiguous stale identity_changed offscreen disabled covered_by_dialog minimised
-resized secret_field needs_sandbox needs_foreground background_unavailable needs_privilege policy rejected no_effect
-timeout app_gone app_hung opened_elsewhere blank""".split()
+CODES = {
+    "invalid", "unavailable", "not_found", "ambiguous", "stale", "identity_changed", "offscreen", "disabled",
+    "covered_by_dialog", "minimised", "resized", "secret_field", "needs_sandbox", "needs_foreground",
+    "background_unavailable", "needs_privilege", "policy", "rejected", "no_effect", "timeout", "app_gone", "app_hung",
+    "opened_elsewhere", "blank",
+}  # fmt: skip
 GROUPS = {"TargetError", "Refused", "Undone"}
 KINDS = {
     name: kind

@@ -82,15 +82,19 @@ def test_one_element_is_one_line_whatever_the_application_writes(
 
 
 def test_one_outcome_is_one_line_whatever_came_into_it(hostile: str) -> None:
+    hostile = hostile[:1_000]
     outcomes = [
         Outcome(Mark.FAILED, hostile, hostile, "atspi.text", 3, hostile, hostile, (hostile, hostile)),
         Outcome(Mark.NOT_EXECUTED, hostile),
     ]
     lines = outcomes_text(outcomes).split("\n")
-    assert [line[:8] for line in lines if line.startswith(("1", "2"))] == [lines[0][:8], lines[3][:8]]
+    assert [line.split(" ")[:2] for line in lines if not line.startswith("    ")] == [
+        ["1", "✗"],
+        ["2", "-"],
+        ["1", "✗"],
+    ]
     assert len(lines) == 5
     assert all(map(is_harmless, lines))
-    assert lines[4] == "1 ✗ of 2"
 
 
 @pytest.mark.parametrize(
@@ -175,19 +179,17 @@ def test_an_outline_starts_with_its_window_and_a_word_of_warning(snapshot_of: Ca
 
 
 def test_the_controls_of_a_window(told: Callable[..., str]) -> None:
-    assert told() == "\n".join(
-        [
-            '[2] menu "File"',
-            '[7] textbox "Name" = "Ada"',
-            '[8] combobox "Colour" = "Red" collapsed',
-            '[10] group "Address"',
-            '  [11] textbox "Town" = "Rome"',
-            '[12] paragraph "All fields are needed."',
-            '[13] button "Save"',
-            "[17] list",
-            '  cut: 312 more under [17]; name a cell or look(find="...")',
-        ]
-    )
+    assert told().split("\n") == [
+        '[2] menu "File"',
+        '[7] textbox "Name" = "Ada"',
+        '[8] combobox "Colour" = "Red" collapsed',
+        '[10] group "Address"',
+        '  [11] textbox "Town" = "Rome"',
+        '[12] paragraph "All fields are needed."',
+        '[13] button "Save"',
+        "[17] list",
+        "  cut: 312 more under [17]; scroll it and look again",
+    ]
 
 
 def test_the_content_of_a_window_has_labels_and_closed_lists_too(told: Callable[..., str]) -> None:
@@ -217,9 +219,17 @@ def test_the_raw_view_has_everything_indented_by_what_it_is_in(told: Callable[..
         ({"find": "option"}, ['[8] combobox "Colour" = "Red" collapsed', '  [9] option "Red"']),
         ({"find": "Later"}, ['  nothing matches "Later"']),
         ({"find": "zzz\n"}, [r'  nothing matches "zzz\n"']),
-        ({"find": "Town", "view": "raw"}, ['[0] window "Settings"', "  [5] group", '    [10] group "Address"', '      [11] textbox "Town" = "Rome"']),
+        (
+            {"find": "Town", "view": "raw"},
+            [
+                '[0] window "Settings"',
+                "  [5] group",
+                '    [10] group "Address"',
+                '      [11] textbox "Town" = "Rome"',
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_finding_shows_the_matches_in_their_surroundings(
     how: dict[str, str], lines: list[str], told: Callable[..., str]
 ) -> None:
@@ -275,6 +285,30 @@ def test_which_elements_a_view_shows(
 ) -> None:
     unnamed = Element("u", "button")
     assert (element in visible(snapshot_of(unnamed, element), view)) is shown
+
+
+def test_of_a_sheet_only_the_filled_cells_are_shown_and_the_rest_is_named_by_address(
+    told: Callable[..., str], snapshot_of: Callable[..., Snapshot]
+) -> None:
+    sheet = Element("list", "table", "Sheet1", more=1_000)
+    cells = (
+        Element("0", "cell", "A1", parent="list"),
+        Element("1", "cell", "B1", "7", parent="list"),
+        Element("2", "cell", "C1", parent="list", states=states("focused")),
+    )
+    assert told((sheet, *cells)).split("\n") == [
+        '[17] table "Sheet1"',
+        "  cut: 1000 more under [17]; cells are named by address, such as B2",
+        '  [99] cell "B1" = "7"',
+        '  [99] cell "C1" focused',
+    ]
+    assert visible(snapshot_of(replace(sheet, more=0), *cells), "controls") == [replace(sheet, more=0), *cells]
+    assert visible(snapshot_of(cells[0]), "controls") == [cells[0]]
+
+
+def test_a_dialog_is_told_once(snapshot_of: Callable[..., Snapshot]) -> None:
+    top, inner = Element("d", "dialog", "Sure?"), Element("i", "alert", "Really", parent="d")
+    assert visible(snapshot_of(top, inner), "controls") == [inner]
 
 
 def test_an_open_menu_shows_its_items(snapshot_of: Callable[..., Snapshot]) -> None:

@@ -40,6 +40,7 @@ RIGHT: dict[str, Any] = {
     "modifiers": ["ctrl"], "direction": "up", "amount": 1, "repeat": 1, "seconds": 1, "gone": True,
     "check": {"checked": True}, "expect": "x", "timeout": 1, "settle": 1, "via": "xtest.keys",
 }  # fmt: skip
+CTRL_SHIFT, SUPER_ALT = ("ctrl", "shift"), ("super", "alt")
 EVERYWHERE = {"target", "check", "expect", "timeout", "settle", "via"}
 
 
@@ -94,8 +95,8 @@ def test_each_step_takes_the_arguments_of_its_form_and_refuses_all_others(do: st
         ({"do": "set", "target": 12, "value": 7}, Step("set", ByRef(12), value="7")),
         ({"do": "set", "target": 12, "value": ""}, Step("set", ByRef(12), value="")),
         ({"do": "click", "target": [3, 4]}, Step("click", ByPoint(Point(3, 4)))),
-        ({"do": "click", "target": 1, "modifiers": "Control+shift+ctrl"}, Step("click", ByRef(1), modifiers=("ctrl", "shift"))),
-        ({"do": "click", "target": 1, "modifiers": ["cmd", "Option"]}, Step("click", ByRef(1), modifiers=("super", "alt"))),
+        ({"do": "hover", "target": 1, "modifiers": "Control+shift"}, Step("hover", ByRef(1), modifiers=CTRL_SHIFT)),
+        ({"do": "hover", "target": 1, "modifiers": ["cmd", "Option"]}, Step("hover", ByRef(1), modifiers=SUPER_ALT)),
         ({"do": "click", "target": 1, "modifiers": ""}, Step("click", ByRef(1))),
         ({"do": "click", "target": 1, "count": 2.0}, Step("click", ByRef(1), count=2)),
         ({"do": "wait", "seconds": 0.5}, Step("wait", seconds=0.5)),
@@ -109,6 +110,11 @@ def test_what_callers_say_is_understood(said: dict[str, Any], meant: Step) -> No
     assert Step.parse(said) == meant
 
 
+def each(wire: dict[str, Any], *wrong: object) -> list[dict[str, Any]]:
+    """The step with each of the wrong values in the place of the dots."""
+    return [{name: value if old is ... else old for name, old in wire.items()} for value in wrong]
+
+
 NAN, INF = float("nan"), float("inf")
 CLICK: dict[str, Any] = {"do": "click", "target": 12}
 WRONG: list[Any] = [
@@ -117,22 +123,22 @@ WRONG: list[Any] = [
     *({"do": "click"}, {"do": "menu", "path": "File", "target": 12}, {"do": "wait"}, {"do": "wait", "gone": True}),
     *({"do": "set", "target": 12}, {"do": "set", "target": 12, "text": "a", "keys": "b"}, {"do": "set", "value": "a"}),
     *({**CLICK, "x" * 100_000: 1}, {**CLICK, "a\nb": 1}, {**CLICK, **{f"n{n}": n for n in range(1_000)}}),
-    *({**CLICK, "count": wrong} for wrong in (0, 4, -1, 1.5, "2", True, NAN, INF, -INF, 1e300, 10**400, [2])),
-    *({"do": "scroll", "amount": wrong} for wrong in (0, 101, NAN, True, "lots")),
-    *({"do": "key", "keys": "a", "repeat": wrong} for wrong in (0, 101, INF, False)),
-    *({"do": "wait", "seconds": wrong} for wrong in (-1, 51, NAN, INF, -INF, True, "1", 10**400)),
-    *({**CLICK, "timeout": wrong} for wrong in (-0.1, 50.1, NAN, "5")),
-    *({**CLICK, "settle": wrong} for wrong in (-1, 10_001, 0.5, NAN, True)),
-    *({**CLICK, "button": wrong} for wrong in ("Left", "fourth", 1, ["left"], True)),
-    *({"do": "scroll", "direction": wrong} for wrong in ("sideways", 1, {})),
-    *({**CLICK, "modifiers": wrong} for wrong in (1, {"ctrl": True}, [1], "hyper", ["ctrl", "x" * 100_000], [["ctrl"]])),
-    *({**CLICK, "check": wrong} for wrong in ("checked", True, [], {}, {"checked": "yes"}, {"nope": 1})),
-    *({**CLICK, "target": wrong} for wrong in (True, 1.5, {}, [], [NAN, 1], "", '""', -1)),
-    *({"do": "drag", "target": 12, "to": wrong} for wrong in (True, [INF, 1], [[1, 2], 3])),
-    *({"do": "type", "text": wrong} for wrong in ("", True, [], {"a": 1}, [["x"] * 1_000])),
-    *({**CLICK, "expect": wrong} for wrong in ("", False, ["Saved"])),
-    *({**CLICK, "via": wrong} for wrong in ("", {})),
-    *({"do": "wait", "text": "x", "gone": wrong} for wrong in (1, "true", [])),
+    *each({**CLICK, "count": ...}, 0, 4, -1, 1.5, "2", True, NAN, INF, -INF, 1e300, 10**400, [2]),
+    *each({"do": "scroll", "amount": ...}, 0, 101, NAN, True, "lots"),
+    *each({"do": "key", "keys": "a", "repeat": ...}, 0, 101, INF, False),
+    *each({"do": "wait", "seconds": ...}, -1, 51, NAN, INF, -INF, True, "1", 10**400),
+    *each({**CLICK, "timeout": ...}, -0.1, 50.1, NAN, "5"),
+    *each({**CLICK, "settle": ...}, -1, 10_001, 0.5, NAN, True),
+    *each({**CLICK, "button": ...}, "Left", "fourth", 1, ["left"], True),
+    *each({"do": "scroll", "direction": ...}, "sideways", 1, {}),
+    *each({**CLICK, "modifiers": ...}, 1, {"ctrl": True}, [1], "hyper", ["ctrl", "x" * 100_000], [["ctrl"]]),
+    *each({**CLICK, "check": ...}, "checked", True, [], {}, {"checked": "yes"}, {"nope": 1}),
+    *each({**CLICK, "target": ...}, True, 1.5, {}, [], [NAN, 1], "", '""', -1),
+    *each({"do": "drag", "target": 12, "to": ...}, True, [INF, 1], [[1, 2], 3]),
+    *each({"do": "type", "text": ...}, "", True, [], {"a": 1}, [["x"] * 1_000]),
+    *each({**CLICK, "expect": ...}, "", False, ["Saved"]),
+    *each({**CLICK, "via": ...}, "", {}),
+    *each({"do": "wait", "text": "x", "gone": ...}, 1, "true", []),
 ]
 
 

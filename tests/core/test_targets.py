@@ -51,8 +51,8 @@ def test_a_ref_in_every_spelling(spelling: object) -> None:
         ("cell:Save", ByName("Save", "cell")),
         ("12 files", ByName("12 files")),
         ("-1", ByName("-1")),
-        ("١٢", ByName("١٢")),
-        ("e١٢", ByName("e١٢")),
+        ("\u0661\u0662", ByName("\u0661\u0662")),
+        ("e\u0661", ByName("e\u0661")),
         ("1234567890123", ByName("1234567890123")),
         ("[12][13]", ByName("[12][13]")),
         ('[12] button "OK"', ByName('[12] button "OK"')),
@@ -153,7 +153,9 @@ DATE_FIELD = Element("date field", "textbox", "Date:")
     [
         pytest.param("Save", [SAVE, SAVE_AS], SAVE, id="as written"),
         pytest.param("save as", [SAVE, SAVE_AS], SAVE_AS, id="as people say it"),
-        pytest.param("save", [Element("x", "button", "SAVE"), Element("y", "button", "save")], "y", id="as written first"),
+        pytest.param(
+            "save", [Element("x", "button", "SAVE"), Element("y", "button", "save")], "y", id="as written first"
+        ),
         pytest.param("Name", [LABEL, FIELD], FIELD, id="a field rather than its label"),
         pytest.param("label:Name", [LABEL, FIELD], LABEL, id="the label if that is asked for"),
         pytest.param("Ada", [ROW, CELL], ROW, id="a row rather than the text in it"),
@@ -245,7 +247,9 @@ def test_names_of_applications_cannot_break_an_error(hostile: str, snapshot_of: 
     with pytest.raises(NotFound) as caught:
         resolve(ByName("e" + hostile[:50]), snapshot_of(near), RefBook())
     with pytest.raises(Ambiguous) as two:
-        resolve(ByName(hostile), snapshot_of(Element("a", "button", hostile), Element("b", "button", hostile)), RefBook())
+        resolve(
+            ByName(hostile), snapshot_of(Element("a", "button", hostile), Element("b", "button", hostile)), RefBook()
+        )
     for message in (caught.value.message, two.value.message):
         assert message.isprintable()
         assert len(message) < 5_000

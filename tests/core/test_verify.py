@@ -84,6 +84,7 @@ def test_a_formula_is_believed_by_its_result(shown: str | None, judged: bool | N
         ("", "hello", "hello", True),
         ("ac", "b", "abc", True),
         ("aa", "a", "aaa", True),
+        ("ab c", "ab", "ab cab", True),
         ("old", "new", "newold", True),
         ("selected", "x", "x", True),
         ("", "hello", "Hello", False),
@@ -144,7 +145,9 @@ def still(_: Element) -> bool:
         pytest.param([CLOCK], [with_(CLOCK, name="14:06")], [], id="a clock"),
         pytest.param([CLOCK], [with_(CLOCK, "focused", name="14:06")], [], id="a clock with the focus"),
         pytest.param([with_(CLOCK, value="9.59")], [with_(CLOCK, value="10.00")], [], id="a clock in its value"),
-        pytest.param([CLOCK], [with_(CLOCK, "checked", name="14:06")], [("changed", "clock", False)], id="a ticked time"),
+        pytest.param(
+            [CLOCK], [with_(CLOCK, "checked", name="14:06")], [("changed", "clock", False)], id="a ticked time"
+        ),
         pytest.param([CLOCK], [with_(CLOCK, name="Alarm off")], [("changed", "clock", True)], id="no clock any more"),
         pytest.param([LABEL, ROW], [LABEL, replace(ROW, key="row again")], [], id="the same by another key"),
         pytest.param(
@@ -202,6 +205,8 @@ def test_what_differs_is_told_by_key_and_by_the_parent_of_what_came_or_went(
     snapshot_of: Callable[..., Snapshot],
 ) -> None:
     before = snapshot_of(PANEL, LABEL, ROW, Element("top", "label", "x"))
-    after = snapshot_of(PANEL, with_(LABEL, name="Saved"), replace(ROW, key="n", name="Bob"), Element("new", "label", "y"))
+    after = snapshot_of(
+        PANEL, with_(LABEL, name="Saved"), replace(ROW, key="n", name="Bob"), Element("new", "label", "y")
+    )
     assert sorted(differing(before, after)) == ["label", "new", "panel", "panel", "top"]
     assert differing(before, before) == []

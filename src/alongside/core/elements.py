@@ -44,7 +44,8 @@ class Element:
 
     ``key`` names it on its platform for as long as it lives. ``bounds`` are in the window's own frame, in pixels, None
     where it publishes none. ``value`` is what it holds (text, number, chosen option), None where it holds nothing.
-    ``more`` counts children that were not read (huge tables, cut walks). ``extra`` is the platform's own.
+    ``actions`` are read only for the raw view. ``more`` counts children that were not read (huge tables, cut walks).
+    ``extra`` is the platform's own.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Element:
     value: str | None = None
     states: frozenset[str] = frozenset()
     bounds: Rect | None = None
+    actions: tuple[str, ...] = ()
     depth: int = 0
     parent: str | None = None
     description: str = ""

@@ -77,6 +77,8 @@ def element_line(element: Element, ref: int | None) -> str:
     parts += [state for state in _STATES if state in element.states and element.role not in _QUIET.get(state, ())]
     if element.description:
         parts.append(f"({element.description})")
+    if element.actions:
+        parts.append("actions " + ", ".join(quote(action, 40) for action in element.actions))
     return " ".join(parts)
 
 
@@ -170,6 +172,7 @@ def outline(
     view: str = "controls",
     find: str | None = None,
     under: Element | None = None,
+    depth: int | None = None,
     most: int = MOST_LINES,
 ) -> str:
     """The window's line, then a line for each element of the view, indented by what it is in; what was cut is said."""
@@ -187,11 +190,12 @@ def outline(
         ref = ref_of(element)
         lines.append("  " * depth + element_line(element, ref))
         if element.more:
-            lines.append(
-                f"{'  ' * depth}  cut: {element.more} more under [{ref}]; cells are named by address, such as B2"
-            )
+            rest = "cells are named by address, such as B2" if element.role == "table" else "scroll it and look again"
+            lines.append(f"{'  ' * depth}  cut: {element.more} more under [{ref}]; {rest}")
     if len(shown) > most:
         lines.append(f'  cut: {len(shown) - most} more elements; look(find="...") or look(under=ref)')
+    if deeper:
+        lines.append(f"  cut: {deeper} more elements deeper than {depth}; look(under=ref) or a larger depth")
     if find and not shown:
         lines.append(f"  nothing matches {quote(find)}")
     lines += [f"  cut: {cut}" for cut in snapshot.cuts]
@@ -208,7 +212,7 @@ def _matches(snapshot: Snapshot, among: list[Element], listed: set[str], find: s
     hits = {
         one.key
         for one in among
-        if "hidden" not in one.states
+        if ("hidden" not in one.states or one.key in listed)
         and (wanted in one.name.casefold() or wanted in (one.value or "").casefold() or wanted == one.role)
     }
     context = {above.key for key in hits for above in snapshot.ancestors(snapshot.by_key[key])}

@@ -138,7 +138,9 @@ class Heard(Protocol):
 class Tree(Protocol):
     """The accessibility tree of the windows of a desktop."""
 
-    async def snapshot(self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0) -> Snapshot:
+    async def snapshot(
+        self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0, actions: bool = False
+    ) -> Snapshot:
         """Every element of a window and its open pop-ups; ``AppHung`` or ``AppGone``, never a part that looks whole."""
 
     async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:

@@ -99,9 +99,11 @@ class Desktop:
         listed = ", ".join(f"{one.id} {quote(one.title, 60)}" for one in windows[:8]) or "none"
         raise NotFound(f"No window matches {quote(name, 60)}; there are: {listed}.")
 
-    async def read(self, window: Window, *, deadline: float = 5.0) -> Seen:
+    async def read(self, window: Window, *, deadline: float = 5.0, actions: bool = False) -> Seen:
         """Read a window, keep what moved by itself since the last time, and drop the refs of what is gone."""
-        snapshot = await self.platform.tree.snapshot(window, popups=await self.popups(window), deadline=deadline)
+        snapshot = await self.platform.tree.snapshot(
+            window, popups=await self.popups(window), deadline=deadline, actions=actions
+        )
         before = self.seen.get(window.id)
         if before is None:
             watched = await self.platform.tree.watch(snapshot)

@@ -73,7 +73,7 @@ class Batch:
         return self.outcomes
 
     def _refresh_later(self) -> None:
-        """Read the window again once the answer is out: what the next step is judged against, where events leave gaps."""
+        """Read the window again once the answer is out: the next step is judged against it, where events leave gaps."""
         seen = self._desktop.seen.get(self._window.id)
         if seen is not None and seen.snapshot.toolkit not in self._desktop.platform.tells_all:
             self._desktop.read_soon(self._window)

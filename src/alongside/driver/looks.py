@@ -40,6 +40,7 @@ async def look(
     view: str = "controls",
     find: str | None = None,
     under: object = None,
+    depth: int | None = None,
     image: str = "none",
     deadline: float = 5.0,
 ) -> Look:
@@ -50,9 +51,16 @@ async def look(
         raise Invalid(f"There is no image size {image!r:.40}.", next="image: none, standard or high")
     window = await desktop.window(name)
     try:
-        seen = await _steady(desktop, window, deadline)
+        seen = await _steady(desktop, window, deadline, actions=view == "raw")
         window = seen.snapshot.window
-        text = _told(desktop, window, seen.snapshot, view, find, _below(desktop, window, seen.snapshot, under))
+        text = outline.outline(
+            seen.snapshot,
+            lambda element: desktop.ref(element, window.id),
+            view=view,
+            find=find,
+            depth=depth,
+            under=_below(desktop, window, seen.snapshot, under),
+        )
         text += await _dialogs(desktop, window)
     except Unavailable as poor:
         if image == "none":
@@ -61,12 +69,6 @@ async def look(
     if image == "none":
         return Look(text)
     return await _pictured(desktop, window, seen, text, image)
-
-
-def _told(
-    desktop: Desktop, window: Window, snapshot: Snapshot, view: str, find: str | None, under: Element | None
-) -> str:
-    return outline.outline(snapshot, lambda element: desktop.ref(element, window.id), view=view, find=find, under=under)
 
 
 def _below(desktop: Desktop, window: Window, snapshot: Snapshot, under: object) -> Element | None:
@@ -78,12 +80,12 @@ def _below(desktop: Desktop, window: Window, snapshot: Snapshot, under: object) 
     return targets.resolve(target, snapshot, desktop.refs)
 
 
-async def _steady(desktop: Desktop, window: Window, deadline: float) -> Seen:
+async def _steady(desktop: Desktop, window: Window, deadline: float, *, actions: bool) -> Seen:
     """The window as it is; a first look is repeated until two passes agree, for trees that are built when asked for."""
     known = desktop.seen.get(window.id)
     if known is not None:
         old = known.snapshot
-        seen = await desktop.read(window, deadline=deadline)
+        seen = await desktop.read(window, deadline=deadline, actions=actions)
         desktop.moved_by_itself(seen, old, seen.snapshot)
         return seen
     end = time.monotonic() + (0.0 if window.id in desktop.mute else _SETTLES)
@@ -91,7 +93,7 @@ async def _steady(desktop: Desktop, window: Window, deadline: float) -> Seen:
     while True:
         try:
             # Its title and size may come with its contents.
-            seen = await desktop.read(await desktop.window(window.id), deadline=deadline)
+            seen = await desktop.read(await desktop.window(window.id), deadline=deadline, actions=actions)
         except (Unavailable, AppGone):
             if time.monotonic() > end:
                 desktop.mute.add(window.id)

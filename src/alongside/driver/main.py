@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from alongside.core.errors import AlongsideError, Invalid
 from alongside.core.outcomes import Mark
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LINK_FD = "ALONGSIDE_LINK_FD"
 LEDGER_FD = "ALONGSIDE_LEDGER_FD"
 _LAUNCH = 30.0
+_SAY_AGAIN = 5.0
 
 
 class Driver:
@@ -36,6 +37,8 @@ class Driver:
         self._greeting: dict[str, Any] = {}
         self._desktop: Desktop | None = None
         self._opening = asyncio.Lock()
+        # One batch at a time: one that was cancelled first lets go of what it holds.
+        self._acting = asyncio.Lock()
         self._calls: dict[str, Callable[[dict[str, Any], Say], Awaitable[Reply]]] = {
             "windows": self._windows,
             "look": self._look,
@@ -102,6 +105,7 @@ class Driver:
             view=str(params.get("view") or "controls"),
             find=params.get("find"),
             under=params.get("under"),
+            depth=params.get("depth"),
             image=str(params.get("image") or "none"),
             deadline=float(params.get("timeout") or 5.0),
         )
@@ -116,9 +120,9 @@ class Driver:
         if not isinstance(given, list) or not given:
             raise Invalid("An act needs steps.", next='act(window, steps=[{"do": "click", "target": "Save"}])')
         steps = [Step.parse(one) for one in given]
-        window = await desktop.window(str(params.get("window", "active")))
-        batch = Batch(desktop, window)
-        outcomes = await batch.run(steps, lambda done, what: say({"step": done + 1, "of": len(steps), "what": what}))
+        async with self._acting, _Progress(say, len(steps)) as progress:
+            window = await desktop.window(str(params.get("window", "active")))
+            outcomes = await Batch(desktop, window).run(steps, progress.report)
         wire = [one.to_wire() for one in outcomes]
         failed = any(one.mark is Mark.FAILED for one in outcomes)
         return Reply({"text": outcomes_text(outcomes), "outcomes": wire, "failed": failed})
@@ -139,6 +143,31 @@ class Driver:
         ]
         wire = [{"name": row.name, "ok": row.ok, "told": row.told, "mend": row.mend} for row in rows]
         return Reply({"text": "\n".join(lines), "rows": wire})
+
+
+class _Progress:
+    """Says which step is under way, and says it again while it takes long."""
+
+    def __init__(self, say: Say, steps: int) -> None:
+        self._say, self._event = say, {"step": 1, "of": steps, "what": ""}
+        self._repeating: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._repeating = asyncio.create_task(self._repeat())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._repeating is not None:
+            self._repeating.cancel()
+
+    def report(self, done: int, what: str) -> None:
+        self._event.update(step=done + 1, what=what)
+        self._say(dict(self._event))
+
+    async def _repeat(self) -> None:
+        while True:
+            await asyncio.sleep(_SAY_AGAIN)
+            self._say(dict(self._event))
 
 
 async def serve(descriptor: int) -> None:

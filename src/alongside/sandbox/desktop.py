@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 LINK_VARIABLE = "ALONGSIDE_LINK_FD"
-_LINK_DESCRIPTOR = 3
+LEDGER_VARIABLE = "ALONGSIDE_LEDGER_FD"
+_LINK_DESCRIPTOR, _LEDGER_DESCRIPTOR = 3, 4
 _START_S = 10.0
 _STOP_S = 10.0
 _EVENT_BYTES = 1 << 16
@@ -110,12 +111,14 @@ class Sandbox:
         """Whether anything of it may still run."""
         return not self._ended.is_set()
 
-    async def spawn_driver(self, argv: Sequence[str], sock: socket.socket) -> int:
-        """Start the driver with its end of the link (number in ALONGSIDE_LINK_FD), without waiting for the display.
+    async def spawn_driver(self, argv: Sequence[str], sock: socket.socket, ledger: int) -> int:
+        """Start the driver with its end of the link and the ledger's file, without waiting for the display.
 
-        The caller closes its own copy of `sock`. Returns the pid inside the sandbox.
+        Their numbers are in ALONGSIDE_LINK_FD and ALONGSIDE_LEDGER_FD. The caller closes its own copy of `sock`.
+        Returns the pid inside the sandbox.
         """
-        return await self._spawn(argv, {LINK_VARIABLE: str(_LINK_DESCRIPTOR)}, {_LINK_DESCRIPTOR: sock.fileno()}, None)
+        numbers = {LINK_VARIABLE: str(_LINK_DESCRIPTOR), LEDGER_VARIABLE: str(_LEDGER_DESCRIPTOR)}
+        return await self._spawn(argv, numbers, {_LINK_DESCRIPTOR: sock.fileno(), _LEDGER_DESCRIPTOR: ledger}, None)
 
     async def spawn(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import socket
 import sys
@@ -192,8 +193,12 @@ class Desktops:
         sandbox.on_exit = lambda one: exits[one.pid].set() if one.pid in exits else None
         sandbox.on_end = ended
 
+        # What a driver holds, for the next one to let go of if it dies.
+        ledger = os.memfd_create(f"alongside-ledger-{name}")
+        sandbox.on_end = lambda: os.close(ledger)
+
         async def spawn() -> tuple[socket.socket, End]:
-            return await _inside(sandbox, exits)
+            return await _inside(sandbox, exits, ledger)
 
         desktop = self._open[name] = Desktop(name, Driver(name, "own", spawn), sandbox, size)
         try:
@@ -233,11 +238,11 @@ class Desktops:
             print(f"alongside: {desktop.id} did not end as it should: {wrong!r}", file=sys.stderr)  # noqa: T201
 
 
-async def _inside(sandbox: Sandbox, exits: dict[int, asyncio.Event]) -> tuple[socket.socket, End]:
+async def _inside(sandbox: Sandbox, exits: dict[int, asyncio.Event], ledger: int) -> tuple[socket.socket, End]:
     ours, theirs = socket.socketpair()
     try:
         with theirs:
-            pid = await sandbox.spawn_driver(COMMAND, theirs)
+            pid = await sandbox.spawn_driver(COMMAND, theirs, ledger)
     except BaseException:
         ours.close()
         raise

@@ -104,6 +104,7 @@ class LinuxDesktop:
         await self.screen.close()
         self._events.close()
         await self._x.close()
+        self.tree.close()
         self.bus.close()
 
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dbus_fast import Message, MessageFlag, MessageType, Variant
 from dbus_fast.aio import MessageBus
@@ -66,6 +66,12 @@ class CallFailed(Exception):
 Answered = Callable[[Any], None]
 
 
+class Caller(Protocol):
+    """What a walk sends its calls over: the bus, or an application's own socket."""
+
+    def post(self, call: Call, answered: Answered) -> None: ...
+
+
 def get(node: Node, interface: str, name: str) -> Call:
     """The call that reads one property."""
     return Call(node, PROPERTIES, "Get", "ss", (interface, name))
@@ -109,7 +115,7 @@ class Bus:
         self._fail_all()
 
     def post(self, call: Call, answered: Answered) -> None:
-        """Send a call as soon as there is room; ``answered`` gets its body, or a ``CallFailed``."""
+        """Send a call as soon as there is room; ``answered`` gets its first value, or a ``CallFailed``."""
         if len(self._pending) < IN_FLIGHT:
             self._write(call, answered)
         else:
@@ -119,24 +125,24 @@ class Bus:
         """One call's first value; ``CallFailed``, ``AppGone``, or ``AppHung`` after ``deadline`` seconds."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
-        def answered(body: Any) -> None:
+        def answered(value: Any) -> None:
             if not answer.done():
-                answer.set_result(body)
+                answer.set_result(value)
 
         self.post(call, answered)
         try:
             async with asyncio.timeout(deadline):
-                body = await answer
+                value = await answer
         except TimeoutError:
             raise AppHung(
                 f"The application did not answer {call.member} in {deadline:g} s.",
                 next="wait, or close it and launch it again",
             ) from None
-        if isinstance(body, CallFailed):
-            if body.gone:
-                raise AppGone("The application is gone.", next="windows()") from body
-            raise body
-        return _plain(body[0]) if body else None
+        if isinstance(value, CallFailed):
+            if value.gone:
+                raise AppGone("The application is gone.", next="windows()") from value
+            raise value
+        return value
 
     async def try_call(self, call: Call, deadline: float = 1.0) -> Any:
         """The same, with None for an application's own error."""
@@ -190,7 +196,7 @@ class Bus:
                 text = str(message.body[0]) if message.body else ""
                 answered(CallFailed(message.error_name or "", text))
             else:
-                answered(message.body)
+                answered(_plain(message.body[0]) if message.body else None)
             return True
         if kind is MessageType.SIGNAL:
             for heard in self._listeners:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from alongside.core.elements import Element, Snapshot, Window
-from alongside.core.errors import AlongsideError, AppHung, Unavailable
+from alongside.core.errors import AlongsideError, AppGone, AppHung, Unavailable
 from alongside.core.geometry import Rect
 from alongside.platforms.linux.atspi import names
 from alongside.platforms.linux.atspi.bus import (
@@ -23,17 +24,21 @@ from alongside.platforms.linux.atspi.bus import (
     get,
 )
 from alongside.platforms.linux.atspi.events import Watch
+from alongside.platforms.linux.atspi.peer import Peer
 from alongside.platforms.linux.atspi.walk import SCREEN, WINDOW, Raw, Walk, read_one, visible_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from alongside.core.ports import Heard
+    from alongside.platforms.linux.atspi.bus import Caller
 
 APPLICATION = "org.a11y.atspi.Application"
 _DAEMON = Node("org.freedesktop.DBus", "/org/freedesktop/DBus")
 # What AT-SPI calls a toolkit, in the words of SPEC and outcomes.
 _TOOLKITS = {"gtk": "GTK 3", "qt": "Qt", "chromium": "Chromium", "gecko": "Firefox", "vcl": "LibreOffice"}
+# How long an application may take to offer its own socket (seconds).
+_PEER = 0.3
 # AT-SPI's ScrollTo: wherever the application likes.
 _ANYWHERE = 6
 _NUMBERS = frozenset({"slider", "spinbutton", "progressbar", "scrollbar", "meter"})
@@ -68,16 +73,20 @@ class AtspiTree:
         self.bus = bus
         self._applications: dict[str, Application] = {}
         self._watch = Watch(bus)
+        self._peers: dict[str, Peer | None] = {}
 
-    async def snapshot(self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0) -> Snapshot:
+    async def snapshot(
+        self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0, actions: bool = False
+    ) -> Snapshot:
         """Every element of a window and of its open pop-ups."""
         application, frame = await self.frame(window, deadline)
         coordinates = WINDOW if application.toolkit == "GTK 4" else SCREEN
         roots = [frame, *await self._popup_roots(application, frame, popups)]
-        walk = Walk(self.bus, coordinates=coordinates)
+        caller = await self._caller(application.bus)
+        walk = Walk(caller, coordinates=coordinates, actions=actions)
         raws = await walk.run(roots, deadline)
         for huge in walk.huge:
-            await visible_part(self.bus, huge, walk, deadline)
+            await visible_part(self.bus, caller, huge, walk, deadline)
         labels = await self._labels(raws)
         dx, dy = (0, 0) if coordinates == WINDOW else (-window.bounds.x, -window.bounds.y)
         elements: list[Element] = []
@@ -94,16 +103,24 @@ class AtspiTree:
             if not found or found[1].endswith("/null"):
                 return None
             origin = origin._replace(node=Node(*found))
-        raw = await read_one(self.bus, origin.node, coordinates=origin.coordinates, deadline=deadline)
+        raw = await read_one(
+            await self._caller(origin.node.bus), origin.node, coordinates=origin.coordinates, deadline=deadline
+        )
         if raw is None:
             return None
         label = {raw.label: await self._name(raw.label)} if raw.label else {}
         again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
         if element.role == "combobox" and again.value is None:
-            below = Walk(self.bus, coordinates=origin.coordinates, most=500)
+            below = Walk(await self._caller(origin.node.bus), coordinates=origin.coordinates, most=500)
             (raw,) = await below.run([origin.node], deadline)
             again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
         return _placed(again, element)
+
+    def close(self) -> None:
+        """Close the applications' sockets."""
+        for peer in self._peers.values():
+            if peer is not None:
+                peer.close()
 
     async def watch(self, snapshot: Snapshot) -> float:
         """Listen to the application of a window; since when."""
@@ -163,6 +180,24 @@ class AtspiTree:
                 next=f'look("{window.id}", image="standard") and act by points of the image',
             )
         return best[1], best[2]
+
+    async def _caller(self, application: str) -> Caller:
+        """What to read an application over: its own socket where it has one, else the bus."""
+        peer = self._peers.get(application)
+        if application not in self._peers or (peer is not None and not peer.open):
+            peer = self._peers[application] = await self._peer(application)
+        return peer or self.bus
+
+    async def _peer(self, application: str) -> Peer | None:
+        call = Call(Node(application, ROOT), APPLICATION, "GetApplicationBusAddress")
+        try:
+            async with asyncio.timeout(_PEER):
+                address = await self.bus.try_call(call, _PEER)
+                if address and str(address).startswith("unix:path="):
+                    return await Peer.connect(application, str(address), self.bus)
+        except (OSError, TimeoutError, AppHung, AppGone):
+            pass  # the bus is there as well, and says what is wrong if it is
+        return None
 
     async def applications(self, deadline: float = 1.0) -> list[Application]:
         """Every application on the bus; several of one process are all there."""
@@ -293,6 +328,7 @@ def _element(raw: Raw, labels: dict[Node, str], frame: _Frame) -> Element:
         value=_value(raw, role),
         states=on,
         bounds=place,
+        actions=raw.actions,
         depth=raw.depth,
         parent=raw.parent.key if raw.parent else None,
         description=raw.part,

@@ -1,7 +1,8 @@
 """Reading one window's tree: every node as soon as its parent is known, with up to 256 calls in flight.
 
 A node costs five calls (role, states, interfaces, name, number of children) and then, by what it is: its children, its
-place, its value, its text. The names of its actions are read when one is to be taken. A walk either reads everything, or says what it left out, or fails: an
+place, its value, its text; its actions only
+where they are to be shown. A walk either reads everything, or says what it left out, or fails: an
 application that dies or hangs in the middle never leaves a short tree that looks whole (measured: most of the errors
 then come on the detail calls).
 """
@@ -20,6 +21,7 @@ from alongside.core.geometry import Rect
 from alongside.platforms.linux.atspi import names
 from alongside.platforms.linux.atspi.bus import (
     ACCESSIBLE,
+    ACTION,
     COMPONENT,
     SELECTION,
     TABLE,
@@ -27,6 +29,7 @@ from alongside.platforms.linux.atspi.bus import (
     VALUE,
     Bus,
     Call,
+    Caller,
     CallFailed,
     Node,
     get,
@@ -65,6 +68,7 @@ class Raw:
     count: int = 0
     interfaces: frozenset[str] = frozenset()
     place: Rect | None = None
+    actions: tuple[str, ...] = ()
     value: float | None = None
     text: str | None = None
     label: Node | None = None
@@ -90,10 +94,11 @@ class Raw:
 class Walk:
     """One reading of the nodes below some roots."""
 
-    def __init__(self, bus: Bus, *, coordinates: int = SCREEN, most: int = 12_000) -> None:
+    def __init__(self, bus: Caller, *, coordinates: int = SCREEN, most: int = 12_000, actions: bool = False) -> None:
         self._bus = bus
         self.coordinates = coordinates
         self._most = most
+        self._actions = actions
         self._open = 0
         self._heard = 0.0
         self._failure: Exception | None = None
@@ -142,17 +147,17 @@ class Walk:
         self._open += 1
         self._bus.post(call, partial(self._answered, take))
 
-    def _answered(self, take: Callable[[Any], None], body: Any) -> None:
+    def _answered(self, take: Callable[[Any], None], value: Any) -> None:
         self._open -= 1
         if self._failure is None:
             self._heard = time.monotonic()
-            if isinstance(body, CallFailed):
-                if body.gone:
+            if isinstance(value, CallFailed):
+                if value.gone:
                     self._failure = AppGone("The application went away while its window was read.", next="windows()")
                 else:
                     take(None)
             else:
-                take(body[0] if body else None)
+                take(value)
         if not self._open or self._failure is not None:
             self._finished.set()
 
@@ -168,10 +173,10 @@ class Walk:
             raw.bits = words[0] | words[1] << 32
 
     def _name(self, raw: Raw, name: Any) -> None:
-        raw.name = str(name.value) if name is not None else ""
+        raw.name = str(name) if name is not None else ""
 
     def _children(self, raw: Raw, count: Any) -> None:
-        raw.count = max(0, int(count.value)) if count is not None else 0
+        raw.count = max(0, int(count)) if count is not None else 0
 
     def _details(self, raw: Raw, interfaces: Any) -> None:
         raw.interfaces = found = frozenset(interfaces or ())
@@ -188,6 +193,8 @@ class Walk:
                 self.unread += raw.count
             else:
                 self._ask(Call(node, ACCESSIBLE, "GetChildren"), partial(self._kin, raw))
+        if self._actions and ACTION in found:
+            self._ask(Call(node, ACTION, "GetActions"), partial(self._acts, raw))
         if VALUE in found and role not in {"group", "generic", "scrollbar"}:
             self._ask(get(node, VALUE, "CurrentValue"), partial(self._current, raw))
         if TEXT in found and role in _TEXTS and raw.number != names.PASSWORD and not (role == "label" and raw.name):
@@ -211,12 +218,15 @@ class Walk:
             if not path.endswith("/null") and bus:
                 raw.children.append(self._visit(Node(bus, path), raw, below))
 
+    def _acts(self, raw: Raw, actions: Any) -> None:
+        raw.actions = tuple(str(action[0]) for action in actions or ())
+
     def _current(self, raw: Raw, value: Any) -> None:
         if value is not None:
-            raw.value = float(value.value)
+            raw.value = float(value)
 
     def _length(self, raw: Raw, count: Any) -> None:
-        length = int(count.value) if count is not None else 0
+        length = int(count) if count is not None else 0
         if length > MOST_TEXT:
             raw.part = f"{length} characters, the first {MOST_TEXT} read"
         end = MOST_TEXT if length > MOST_TEXT else -1
@@ -236,7 +246,7 @@ class Walk:
                 raw.label = Node(*targets[0])
 
 
-async def read_one(bus: Bus, node: Node, *, coordinates: int = SCREEN, deadline: float = 1.0) -> Raw | None:
+async def read_one(bus: Caller, node: Node, *, coordinates: int = SCREEN, deadline: float = 1.0) -> Raw | None:
     """One node read again, without what is below it; None when it is gone."""
     walk = Walk(bus, coordinates=coordinates, most=0)
     (raw,) = await walk.run([node], deadline)
@@ -244,7 +254,7 @@ async def read_one(bus: Bus, node: Node, *, coordinates: int = SCREEN, deadline:
     return None if raw.gone or raw.bits == 0 or names.has(raw.bits, names.DEFUNCT) else raw
 
 
-async def visible_part(bus: Bus, huge: Raw, walk: Walk, deadline: float) -> None:
+async def visible_part(bus: Bus, caller: Caller, huge: Raw, walk: Walk, deadline: float) -> None:
     """Read the part of a huge table or list that can be seen: between the nodes at its visible corners."""
     if huge.place is None:
         huge.missing = huge.count
@@ -271,7 +281,7 @@ async def visible_part(bus: Bus, huge: Raw, walk: Walk, deadline: float) -> None
     asked = dict(islice(calls.items(), _MOST_VISIBLE))
     found = await bus.gather(list(asked.values()), deadline)
     nodes = {Node(*one): at for at, one in zip(asked, found, strict=True) if one and not one[1].endswith("/null")}
-    inner = Walk(bus, coordinates=walk.coordinates, most=len(nodes) * 4)
+    inner = Walk(caller, coordinates=walk.coordinates, most=len(nodes) * 4)
     huge.children = await inner.run(list(nodes), deadline) if nodes else []
     for child in huge.children:
         child.parent, child.index = huge, nodes[child.node]

@@ -151,7 +151,9 @@ class _Memory:
         self._segment = 0
 
     def picture(self, drawable: int, part: Rect) -> Pixels:
-        size = part.width * part.height * _BYTES
+        size = part.area * _BYTES
+        if not size:
+            raise Minimised("Nothing of the window is shown now.")
         if size > self._size:
             self.free()
             self._take(size)
@@ -187,6 +189,7 @@ class _Memory:
     def free(self) -> None:
         if self._size:
             self._x.connection(xcffib.shm.key).Detach(self._segment)
+            self._x.sync()
             _libc.shmdt(self._address)
             self._size = 0
 
