@@ -493,11 +493,11 @@ def test_the_driver_gets_its_link_and_nothing_else() -> None:
                 "numbers = sorted(map(int, os.listdir('/proc/self/fd')))\n"
                 "link.send(json.dumps([numbers, os.getsid(0) == os.getpid()]).encode())"
             )
-            with ours, theirs:
-                pid = await sandbox.spawn_driver([*PYTHON, "-c", code], theirs)
+            with ours, theirs, open(os.memfd_create("ledger"), "rb") as ledger:
+                pid = await sandbox.spawn_driver([*PYTHON, "-c", code], theirs, ledger.fileno())
                 answer = await asyncio.to_thread(ours.recv, 4096)
-            # 0 to 2, the link, and the one that lists them
-            assert json.loads(answer) == [[0, 1, 2, 3, 4], True]
+            # 0 to 2, the link, the ledger, and the one that lists them
+            assert json.loads(answer) == [[0, 1, 2, 3, 4, 5], True]
             assert pid > 1
             assert LINK_VARIABLE not in os.environ
 
@@ -565,7 +565,7 @@ def test_a_copy_below_tmp_works(tmp_path: Path) -> None:
 
 
 COPY = """
-import asyncio, socket, sys
+import asyncio, os, socket, sys
 from pathlib import Path
 import alongside
 from alongside.sandbox.desktop import Sandbox
@@ -574,7 +574,7 @@ async def main():
     ours, theirs = socket.socketpair()
     source = str(Path(alongside.__file__).parents[1])
     code = f"import os, sys; sys.path.append({source!r}); import alongside; os.write(3, alongside.__file__.encode())"
-    await sandbox.spawn_driver([sys.executable, '-c', code], theirs)
+    await sandbox.spawn_driver([sys.executable, '-c', code], theirs, os.memfd_create('ledger'))
     theirs.close()
     print((await asyncio.to_thread(ours.recv, 4096)).decode())
     await sandbox.stop()

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 TOOLKITS = ("gtk3", "qt5", "qt6", "page")
 ALL = (*TOOLKITS, "gtk4")
-UNICODE = "Ада é ß 漢字 🙂 “q”"
+UNICODE = "Ада é ß 漢字 🙂 “q”"  # noqa: RUF001 - Cyrillic, on purpose
 LINES = "one\ntwo\n\n  four"
 
 

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from alongside.core.elements import Element, Snapshot, Window
 
+_ROWS = frozenset({"option", "cell", "row", "treeitem", "rowheader"})
 VIEWS = ("controls", "content", "raw")
 MOST_LINES = 400
+# Of one list, more rows than this are shown only as far as they are in sight.
+MOST_ROWS = 60
 MOST_NAME = 200
 MOST_VALUE = 500
 # What is said of a name or value that reads like a command to a machine.
@@ -183,15 +186,27 @@ def outline(
     else:
         shown = [one for one in among if one.key in listed or one is under]
     lines = [window_line(snapshot.window, snapshot.toolkit, len(snapshot.elements)), f"  ({DATA_LINE})"]
-    depth_of: dict[str, int] = {}
+    if not find and under is None:
+        shown, rows = _thinned(shown, snapshot)
+    else:
+        rows = {}
+    level: dict[str, int] = {}
+    deeper = 0
     for element in shown[:most]:
-        depth = next((depth_of[one.key] + 1 for one in snapshot.ancestors(element) if one.key in depth_of), 0)
-        depth_of[element.key] = depth
+        at = next((level[one.key] + 1 for one in snapshot.ancestors(element) if one.key in level), 0)
+        level[element.key] = at
+        if depth is not None and at >= depth:
+            deeper += 1
+            continue
         ref = ref_of(element)
-        lines.append("  " * depth + element_line(element, ref))
+        lines.append("  " * at + element_line(element, ref))
         if element.more:
             rest = "cells are named by address, such as B2" if element.role == "table" else "scroll it and look again"
-            lines.append(f"{'  ' * depth}  cut: {element.more} more under [{ref}]; {rest}")
+            lines.append(f"{'  ' * at}  cut: {element.more} more under [{ref}]; {rest}")
+        if element.key in rows:
+            holder = snapshot.by_key[element.parent or ""]
+            more = f"look(under={ref_of(holder)}), look(find=...) or a name"
+            lines.append(f"{'  ' * at}cut: {rows[element.key]} more of these; {more}")
     if len(shown) > most:
         lines.append(f'  cut: {len(shown) - most} more elements; look(find="...") or look(under=ref)')
     if deeper:
@@ -204,6 +219,31 @@ def outline(
             '  this window publishes almost nothing: look(image="standard") shows it; act by points of the image'
         )
     return "\n".join(lines)
+
+
+def _thinned(shown: list[Element], snapshot: Snapshot) -> tuple[list[Element], dict[str, int]]:
+    """The same without the rows of long lists that are out of sight: what is left, and how many go after which row."""
+    rows: dict[str, list[Element]] = {}
+    for element in shown:
+        if element.role in _ROWS and element.parent in snapshot.by_key:
+            rows.setdefault(element.parent or "", []).append(element)
+    dropped: set[str] = set()
+    after: dict[str, int] = {}
+    for parent, among in rows.items():
+        if len(among) <= MOST_ROWS:
+            continue
+        frame = snapshot.by_key[parent].bounds
+        seen = [one for one in among if frame and one.bounds and one.bounds.overlap(frame).area] if frame else []
+        kept = [one for one in seen if "offscreen" not in one.states][:MOST_ROWS] or among[:MOST_ROWS]
+        keys = {one.key for one in kept}
+        dropped |= {one.key for one in among if one.key not in keys}
+        after[kept[-1].key] = len(among) - len(kept)
+    left = [one for one in shown if one.key not in dropped and not _under_any(one, dropped, snapshot)]
+    return left, after
+
+
+def _under_any(element: Element, keys: set[str], snapshot: Snapshot) -> bool:
+    return bool(keys) and any(above.key in keys for above in snapshot.ancestors(element))
 
 
 def _matches(snapshot: Snapshot, among: list[Element], listed: set[str], find: str) -> list[Element]:
