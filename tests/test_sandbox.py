@@ -493,7 +493,7 @@ def test_the_driver_gets_its_link_and_nothing_else() -> None:
                 "numbers = sorted(map(int, os.listdir('/proc/self/fd')))\n"
                 "link.send(json.dumps([numbers, os.getsid(0) == os.getpid()]).encode())"
             )
-            with ours, theirs, open(os.memfd_create("ledger"), "rb") as ledger:
+            with ours, theirs, os.fdopen(os.memfd_create("ledger")) as ledger:
                 pid = await sandbox.spawn_driver([*PYTHON, "-c", code], theirs, ledger.fileno())
                 answer = await asyncio.to_thread(ours.recv, 4096)
             # 0 to 2, the link, the ledger, and the one that lists them

@@ -18,6 +18,7 @@ from dbus_fast.aio import MessageBus
 from alongside.core.errors import AlongsideError, AppGone, AppHung, TimedOut, Unavailable
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Sequence
 
 IN_FLIGHT = 256
@@ -77,6 +78,22 @@ def get(node: Node, interface: str, name: str) -> Call:
     return Call(node, PROPERTIES, "Get", "ss", (interface, name))
 
 
+class _Patient:
+    """The bus's socket, with nothing sent where its buffer is full.
+
+    dbus-fast 5.2 takes a full buffer for the end of the connection (measured: GTK 4 and a busy machine fill it).
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def send(self, data: memoryview) -> int:
+        try:
+            return self._sock.send(data)
+        except BlockingIOError:
+            return 0
+
+
 class Bus:
     """One connection to the accessibility bus."""
 
@@ -100,6 +117,7 @@ class Bus:
                 finally:
                     session.disconnect()
                 connection = await MessageBus(bus_address=address).connect()
+                connection._writer.sock = _Patient(connection._writer.sock)  # noqa: SLF001 - see there
         except (OSError, EOFError, TimeoutError, ValueError) as wrong:
             raise Unavailable(
                 f"The accessibility bus does not answer ({wrong or type(wrong).__name__}).", next="alongside doctor"
