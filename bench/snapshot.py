@@ -21,7 +21,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import Place, chromium, lab, quiet_line
+import xa11y
+from place import Place, chromium, lab, quiet_line
+
+from alongside.core.elements import Window
+from alongside.core.geometry import Rect
+from alongside.platforms.linux.atspi.bus import Bus
+from alongside.platforms.linux.atspi.tree import AtspiTree
 
 _LIBATSPI = Path(__file__).with_name("libatspi_walk.py")
 _FIELDS = {
@@ -32,11 +38,6 @@ _FIELDS = {
 
 
 async def _ours(address: str, title: str, runs: int) -> tuple[int, list[float]]:
-    from alongside.core.elements import Window
-    from alongside.core.geometry import Rect
-    from alongside.platforms.linux.atspi.bus import Bus
-    from alongside.platforms.linux.atspi.tree import AtspiTree
-
     bus = await Bus.connect(address)
     tree = AtspiTree(bus)
     window = Window("w", 0, title, "", 0, "", Rect(0, 0, 0, 0))
@@ -50,8 +51,6 @@ async def _ours(address: str, title: str, runs: int) -> tuple[int, list[float]]:
 
 
 def _theirs(name: str, runs: int) -> tuple[int, list[float]]:
-    import xa11y
-
     def size(node: dict[str, Any]) -> int:
         return 1 + sum(size(child) for child in node["children"])
 

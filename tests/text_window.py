@@ -87,7 +87,12 @@ def gtk(out: Path) -> None:
         return True
 
     GLib.io_add_watch(sys.stdin, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, command)
-    shown = window.connect("map-event", lambda *_: say("shown") or window.disconnect(shown))
+
+    def mapped(*_: Any) -> None:
+        window.disconnect_by_func(mapped)  # it is mapped again when it is restored
+        say("shown")
+
+    window.connect("map-event", mapped)
     window.show_all()
     Gtk.main()
 

@@ -38,6 +38,7 @@ def test_rectangles_apart_share_nothing_and_no_negative_size(other: Rect) -> Non
     shared = Rect(0, 0, 10, 10).overlap(other)
     assert shared.area == 0
     assert min(shared.width, shared.height) == 0
+    assert Rect(0, 0, 10, 10).overlap(Rect(50, 50, 5, 5))[2:] == (0, 0)
 
 
 @pytest.mark.parametrize("budget", [STANDARD, HIGH, Budget(edge=200, tokens=4)])
@@ -55,6 +56,8 @@ def test_a_fitted_picture_keeps_to_its_budget_and_its_shape(budget: Budget) -> N
 
 def test_a_picture_within_the_budget_is_left_alone() -> None:
     assert fit(1000, 700) == (1000, 700)
+    assert fit(1568, 784) == (1568, 784)
+    assert fit(1569, 28) == (1568, 28)
     assert fit(1920, 1080, HIGH) == (1920, 1080)
     assert fit(0, 0) == (1, 1)
 

@@ -113,6 +113,7 @@ def test_one_outcome_is_one_line_whatever_came_into_it(hostile: str) -> None:
         (Element("k", "textbox", "Log", "a", states("readonly")), '[12] textbox "Log" = "a" readonly'),
         (Element("k", "menuitem", "Save", states=states("hidden")), '[12] menuitem "Save"'),
         (Element("k", "group"), "[12] group"),
+        (Element("k", "canvas", actions=("press", 'x"\n[1]')), r'[12] canvas actions "press", "x\"\n[1]"'),
         (Element("k", "textbox", value="x", description="9 characters"), '[12] textbox = "x" (9 characters)'),
     ],
 )
@@ -252,6 +253,69 @@ def test_what_is_cut_is_said_with_how_to_get_it(told: Callable[..., str]) -> Non
         '  cut: 6 more elements; look(find="...") or look(under=ref)',
         "  cut: the walk took too long; look again",
     ]
+    assert "more elements" not in told(most=8)
+
+
+def test_only_as_deep_as_is_asked_for(told: Callable[..., str]) -> None:
+    assert told(view="raw", depth=2).split("\n") == [
+        '[0] window "Settings"',
+        "  [1] menubar",
+        "  [5] group",
+        '  [12] paragraph "All fields are needed."',
+        '  [13] button "Save"',
+        '  [15] button "Later" hidden',
+        '  [16] scrollbar = "0"',
+        "  [17] list",
+        "    cut: 312 more under [17]; scroll it and look again",
+        "  cut: 10 more elements deeper than 2; look(under=ref) or a larger depth",
+    ]
+
+
+HEIGHT = 20
+
+
+def long_list(count: int, frame: Rect | None) -> tuple[Element, ...]:
+    """A list whose rows stand one below the other, each with a text in it."""
+    rows = [
+        (
+            Element(f"r{n}", "option", f"row {n}", parent="list", bounds=Rect(0, n * HEIGHT, 100, HEIGHT)),
+            Element(f"t{n}", "img", f"picture {n}", parent=f"r{n}"),
+        )
+        for n in range(count)
+    ]
+    return (Element("list", "listbox", "Names", bounds=frame), *(one for pair in rows for one in pair))
+
+
+@pytest.mark.parametrize(
+    ("frame", "first", "last"),
+    [
+        (Rect(0, 40, 100, 5 * HEIGHT), 2, 6),
+        (Rect(0, 0, 100, 90 * HEIGHT), 0, 59),
+        (Rect(500, 0, 100, 100), 0, 59),
+        (None, 0, 59),
+    ],
+    ids=["in sight", "more in sight than fit", "none in sight", "no place known"],
+)
+def test_a_long_list_is_shown_as_far_as_it_is_in_sight(
+    frame: Rect | None, first: int, last: int, told: Callable[..., str]
+) -> None:
+    lines = told(long_list(100, frame)).split("\n")
+    kept = range(first, last + 1)
+    expected = [line for n in kept for line in (f'  [99] option "row {n}"', f'    [99] img "picture {n}"')]
+    cut = f"  cut: {100 - len(kept)} more of these; look(under=17), look(find=...) or a name"
+    assert lines == ['[17] listbox "Names"', *expected[:-1], cut, expected[-1]]
+
+
+def test_a_list_of_usual_length_one_looked_under_and_what_was_found_are_whole(told: Callable[..., str]) -> None:
+    usual, long = long_list(60, Rect(0, 0, 100, 40)), long_list(100, Rect(0, 0, 100, 40))
+    assert "cut" not in told(usual)
+    assert "cut" not in told(long, under=long[0])
+    assert told(long, find="row 99").split("\n") == ['[17] listbox "Names"', '  [99] option "row 99"']
+
+
+def test_rows_out_of_sight_count_among_those_that_are_too_deep(told: Callable[..., str]) -> None:
+    lines = told(long_list(100, None), depth=1).split("\n")
+    assert lines[1:] == ["  cut: 160 more elements deeper than 1; look(under=ref) or a larger depth"]
 
 
 def test_a_window_that_publishes_almost_nothing_says_what_to_do(told: Callable[..., str]) -> None:
@@ -306,6 +370,13 @@ def test_of_a_sheet_only_the_filled_cells_are_shown_and_the_rest_is_named_by_add
     assert visible(snapshot_of(cells[0]), "controls") == [cells[0]]
 
 
+def test_a_label_that_repeats_what_it_is_in_is_left_away(snapshot_of: Callable[..., Snapshot]) -> None:
+    heading, group = Element("h", "heading", "News"), Element("g", "group", "News")
+    for above, shown in ((heading, 1), (group, 2)):
+        label = Element("l", "label", "News", parent=above.key)
+        assert len(visible(snapshot_of(above, label), "content")) == shown
+
+
 def test_a_dialog_is_told_once(snapshot_of: Callable[..., Snapshot]) -> None:
     top, inner = Element("d", "dialog", "Sure?"), Element("i", "alert", "Really", parent="d")
     assert visible(snapshot_of(top, inner), "controls") == [inner]
@@ -314,6 +385,8 @@ def test_a_dialog_is_told_once(snapshot_of: Callable[..., Snapshot]) -> None:
 def test_an_open_menu_shows_its_items(snapshot_of: Callable[..., Snapshot]) -> None:
     menu, item = Element("m", "menu", "File"), Element("i", "menuitem", "Save", parent="m")
     assert visible(snapshot_of(menu, item), "controls") == [menu, item]
+    line = Element("s", "separator", "-", parent="m")
+    assert visible(snapshot_of(menu, replace(item, states=states("hidden")), line), "controls") == [menu]
     shut = replace(menu, states=states("hidden"))
     assert visible(snapshot_of(shut, replace(item, states=states("hidden"))), "controls") == [shut]
 

@@ -100,6 +100,7 @@ def test_each_step_takes_the_arguments_of_its_form_and_refuses_all_others(do: st
         ({"do": "click", "target": 1, "modifiers": ""}, Step("click", ByRef(1))),
         ({"do": "click", "target": 1, "count": 2.0}, Step("click", ByRef(1), count=2)),
         ({"do": "wait", "seconds": 0.5}, Step("wait", seconds=0.5)),
+        ({"do": "wait", "seconds": 0}, Step("wait", seconds=0.0)),
         ({"do": "wait", "text": "Saving", "gone": True}, Step("wait", text="Saving", gone=True)),
         ({"do": "wait", "target": 12, "check": {"enabled": True}}, Step("wait", ByRef(12), check=Check(enabled=True))),
         ({"do": "scroll", "direction": "left", "amount": 100}, Step("scroll", direction="left", amount=100)),
@@ -155,6 +156,17 @@ def test_any_text_can_be_asked_for(hostile: str) -> None:
     wire = json.loads(json.dumps({"do": "set", "target": "Name", "value": hostile, "expect": hostile}))
     step = Step.parse(wire)
     assert step.value == step.expect == step.wants_text() == hostile
+
+
+def test_what_is_not_said_has_a_default() -> None:
+    step = Step.parse({"do": "scroll"})
+    assert (step.count, step.amount, step.repeat, step.gone, step.settle) == (1, 3, 1, False, 350)
+    assert (step.button, step.direction, step.modifiers, step.timeout) == ("left", "down", (), 5.0)
+
+
+def test_everything_that_is_missing_is_named_at_once() -> None:
+    with pytest.raises(Invalid, match="`set` needs `target`, `value`"):
+        Step.parse({"do": "set"})
 
 
 def test_only_steps_that_put_text_somewhere_have_one() -> None:

@@ -49,6 +49,9 @@ def test_a_ref_in_every_spelling(spelling: object) -> None:
         ("Error: disk full", ByName("Error: disk full")),
         ("ref:Save", ByName("ref:Save")),
         ("cell:Save", ByName("Save", "cell")),
+        (0, ByRef(0)),
+        (999_999_999, ByRef(999_999_999)),
+        ([-999_999, 999_999], ByPoint(Point(-999_999, 999_999))),
         ("12 files", ByName("12 files")),
         ("-1", ByName("-1")),
         ("\u0661\u0662", ByName("\u0661\u0662")),
@@ -227,6 +230,8 @@ def test_several_matches_are_listed_with_the_refs_to_name_them_by(snapshot_of: C
         resolve(ByName("Delete"), snapshot_of(*several), RefBook())
     listed = ", ".join(f'[{n}] button "Delete"' for n in range(1, 7))
     assert caught.value.message == f'9 elements match "Delete": {listed}, .... Name one by its ref.'
+    with pytest.raises(Ambiguous, match=r'\[6\] button "Delete"\. Name one by its ref'):
+        resolve(ByName("Delete"), snapshot_of(*several[:6]), RefBook())
     with pytest.raises(Ambiguous, match="one in row k0, one in row k1"):
         resolve(ByName("Delete"), snapshot_of(*several[:2]), RefBook(), describe=lambda one: f"one in row {one.key}")
 
@@ -238,6 +243,9 @@ def test_a_name_that_is_not_there_is_told_those_that_are_near(snapshot_of: Calla
     assert caught.value.message == 'Nothing here is named "Sav". Near: "Safe", "Save", "Save as...".'
     with pytest.raises(NotFound, match=r'^Nothing here is named link "Sav"\. Near: "Safe"\. \(not_found\)'):
         resolve(ByName("Sav", "link"), here, RefBook())
+    many = snapshot_of(*(Element(f"k{n}", "button", f"Save {n}") for n in range(9)))
+    with pytest.raises(NotFound, match=r'Near: "Save \d", "Save \d", "Save \d"\. \(not_found\)'):
+        resolve(ByName("Save"), many, RefBook())
     with pytest.raises(NotFound, match=r'^Nothing here is named "Quit"\. \(not_found\)'):
         resolve(ByName("Quit"), here, RefBook())
 

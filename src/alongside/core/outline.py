@@ -186,17 +186,14 @@ def outline(
     else:
         shown = [one for one in among if one.key in listed or one is under]
     lines = [window_line(snapshot.window, snapshot.toolkit, len(snapshot.elements)), f"  ({DATA_LINE})"]
-    if not find and under is None:
-        shown, rows = _thinned(shown, snapshot)
-    else:
-        rows = {}
+    shown, rows = (shown, {}) if find or under is not None else _thinned(shown, snapshot)
     level: dict[str, int] = {}
     deeper = 0
     for element in shown[:most]:
         at = next((level[one.key] + 1 for one in snapshot.ancestors(element) if one.key in level), 0)
         level[element.key] = at
         if depth is not None and at >= depth:
-            deeper += 1
+            deeper += 1 + rows.get(element.key, 0)
             continue
         ref = ref_of(element)
         lines.append("  " * at + element_line(element, ref))
@@ -233,7 +230,7 @@ def _thinned(shown: list[Element], snapshot: Snapshot) -> tuple[list[Element], d
         if len(among) <= MOST_ROWS:
             continue
         frame = snapshot.by_key[parent].bounds
-        seen = [one for one in among if frame and one.bounds and one.bounds.overlap(frame).area] if frame else []
+        seen = [one for one in among if frame and one.bounds and one.bounds.overlap(frame).area]
         kept = [one for one in seen if "offscreen" not in one.states][:MOST_ROWS] or among[:MOST_ROWS]
         keys = {one.key for one in kept}
         dropped |= {one.key for one in among if one.key not in keys}

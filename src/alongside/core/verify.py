@@ -38,7 +38,6 @@ GRACE = 0.3
 HOLDS = 0.15
 # States that a click changes whatever it does.
 _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
-_CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _CLOCK = re.compile(r"\d{1,2}[:.]\d{2}([:.]\d{2})?")
 
 
@@ -84,7 +83,7 @@ def _flipped(target: Element) -> Check | None:
     """What a click on something with a state of its own leads to."""
     if target.role in {"radio", "menuitemradio"}:
         return Check(checked=True)
-    if target.role in _CHECKABLE and (checked := target.state("checked")) is not None:
+    if (checked := target.state("checked")) is not None:
         return Check(checked=not checked)
     if target.role == "tab":
         return Check(selected=True)

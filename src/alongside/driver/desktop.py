@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from alongside.core.ports import NativeWindow, Platform
 
 _LISTED = frozenset({"normal", "dialog"})
+# A window that is not listed for this long is gone (seconds).
+_GONE = 0.5
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class Desktop:
         self.mute: set[str] = set()
         self._reading: asyncio.Task[None] | None = None
         self._ids: dict[tuple[int, int], str] = {}
+        self._absent: dict[tuple[int, int], float] = {}
 
     @property
     def allowed(self) -> Disturbs:
@@ -64,7 +67,7 @@ class Desktop:
     async def windows(self) -> list[Window]:
         """Top-level windows and dialogs, topmost first."""
         natives = await self.platform.windows.list()
-        self._forget({(one.native, one.pid) for one in natives})
+        self._forget({(one.native, one.pid) for one in natives}, time.monotonic())
         return [self._window(one) for one in reversed(natives) if one.kind in _LISTED]
 
     async def popups(self, window: Window) -> list[Window]:
@@ -89,6 +92,10 @@ class Desktop:
         """The window of an id (``s1.2``), title, part of one, ``app:NAME``, ``pid:N``, ``active``; its id for good."""
         windows = await self.windows()
         found = _matching(windows, name.strip())
+        while not found and name in self._ids.values():
+            await asyncio.sleep(_GONE / 10)
+            windows = await self.windows()
+            found = _matching(windows, name)
         if len(found) == 1:
             return found[0]
         if found:
@@ -148,12 +155,17 @@ class Desktop:
             self.next_window += 1
         return _as_window(native, self._ids[key], self.name)
 
-    def _forget(self, present: set[tuple[int, int]]) -> None:
-        for key in [one for one in self._ids if one not in present]:
-            gone = self._ids.pop(key)
-            self.seen.pop(gone, None)
-            for element in self.refs.keys_of(gone):
-                self.refs.retire(element)
+    def _forget(self, present: set[tuple[int, int]], now: float) -> None:
+        """Drop what is gone for good: a window manager takes a window out of sight for a moment when it frames it."""
+        for key in list(self._ids):
+            if key in present:
+                self._absent.pop(key, None)
+            elif now - self._absent.setdefault(key, now) > _GONE:
+                del self._absent[key]
+                gone = self._ids.pop(key)
+                self.seen.pop(gone, None)
+                for element in self.refs.keys_of(gone):
+                    self.refs.retire(element)
 
 
 def _as_window(native: NativeWindow, name: str, desktop: str) -> Window:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _FEW = 40
 # So many elements tell whether a list has scrolled.
 _SAMPLE = 8
+_BROWSERS = frozenset({"Chromium", "Firefox"})
 # A reading is good for this long where no event tells of what comes and goes (seconds).
 _FRESH = 1.0
 # Steps that may act on anything: judged by what changes.
@@ -109,7 +110,11 @@ class Judge:
     async def judge(self, step: Step, before: Before, wanted: Check | None, deadline: float) -> Verdict:
         """Read back until there is evidence, or until ``deadline`` (monotonic seconds)."""
         # Judged by what changes anywhere, where the step does not say what its target must show.
-        anywhere = step.do in ANYTHING or (wanted is None and not verify.is_formula(step, before.target))
+        anywhere = (
+            step.do in ANYTHING
+            or (wanted is None and not verify.is_formula(step, before.target))
+            or _unknowable(step, before.target, wanted)
+        )
         wait = 0.003
         last: Verdict | None = None
         walked = before.at
@@ -168,7 +173,8 @@ class Judge:
             told = f"it shows {quote(now.value or '', 80)}" if formula else ""
             return Verdict(Mark.CONFIRMED, told, hold=wanted, subject=now)
         if holds is None:
-            return None if step.do in ANYTHING else Verdict(Mark.UNVERIFIED, "sent; it does not publish what it holds")
+            quiet = step.do in ANYTHING or _unknowable(step, now, wanted)
+            return None if quiet else Verdict(Mark.UNVERIFIED, "sent; it does not publish what it holds")
         if step.do in {"set", "clear", "type", "select"} and now.value is not None:
             return Verdict(Mark.FAILED, f"it shows {quote(now.value, 120)}", "rejected")
         return Verdict(Mark.FAILED, f"sent, but it is not {wanted}", "no_effect") if step.do not in ANYTHING else None
@@ -253,16 +259,20 @@ class Judge:
         return None
 
     def _in_scope(self, found: Iterable[verify.Change], before: Before) -> Iterable[verify.Change]:
-        """What lies in the same document as the target: a browser's own parts change as they like."""
-        target, snapshot = before.target, before.snapshot
-        document = next((one for one in snapshot.ancestors(target) if one.role == "document"), None) if target else None
-        if document is None:
+        """What lies in the target's document, or in any: a browser's own parts change as they like."""
+        target, trees = before.target, (before.snapshot, self._seen.snapshot)
+        if target is not None:
+            around = [one.key for one in before.snapshot.ancestors(target) if one.role == "document"][:1]
+        elif before.snapshot.toolkit in _BROWSERS:
+            around = [one.key for tree in trees for one in tree if one.role == "document"]
+        else:
+            around = []
+        if not around:
             return found
-        now = self._seen.snapshot
         return [
             change
             for change in found
-            if any(above.key == document.key for tree in (now, snapshot) for above in tree.ancestors(change.element))
+            if any(one.key in around for tree in trees for one in (change.element, *tree.ancestors(change.element)))
         ]
 
     async def _no_ticker(self, element: Element, before: Before) -> bool:
@@ -284,6 +294,11 @@ class Judge:
         if before.shown - shown:
             return Verdict(Mark.CONFIRMED, "the application closed its window and ended")
         return Verdict(Mark.UNVERIFIED, "sent, and the application is gone", "app_gone")
+
+
+def _unknowable(step: Step, target: Element | None, wanted: Check | None) -> bool:
+    """Whether what is chosen does not publish that it is: Qt's tabs do not."""
+    return step.do == "select" and wanted is not None and target is not None and wanted.holds(target) is None
 
 
 def _shown(element: Element) -> str:

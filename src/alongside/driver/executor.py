@@ -28,6 +28,7 @@ from alongside.core.outcomes import Mark, Outcome
 from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
+from alongside.driver.looks import steady
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +61,8 @@ class Batch:
         """Carry the steps out in order until one fails; an outcome for each."""
         for number, step in enumerate(steps):
             say(number, step.do)
-            if step.do not in _FIELD and not await self._still_holds():
+            relies = step.do not in _FIELD or (step.do == "type" and step.target is None)
+            if (relies or any(_passes_on(one) for _, one, _ in self._held)) and not await self._still_holds():
                 break
             outcome = await self._step(step)
             self.outcomes.append(outcome)
@@ -123,6 +125,8 @@ class Batch:
         element, point = await self._target(step, seen)
         if element is not None:
             element = await self._guarded(step, element, seen)
+            # What an earlier step did to it no longer has to hold.
+            self._held = [one for one in self._held if one[1].subject is None or one[1].subject.key != element.key]
         what = self._described(step, element)
         if element is not None and element.secret and step.do in {"set", "type", "clear"}:
             raise SecretField(
@@ -201,7 +205,7 @@ class Batch:
         return verdict
 
     async def _seen(self) -> Seen:
-        return self._desktop.seen.get(self._window.id) or await self._desktop.read(self._window)
+        return self._desktop.seen.get(self._window.id) or await steady(self._desktop, self._window)
 
     async def _no_dialog_in_front(self, step: Step) -> None:
         for one in await self._desktop.windows():
@@ -266,7 +270,8 @@ class Batch:
             return focused[-1]
         return max(fields, key=lambda one: one.bounds.area if one.bounds else 0, default=None)
 
-    async def _menu(self, step: Step, seen: Seen) -> Element:
+    async def _menu(self, step: Step, seen: Seen) -> Element | None:
+        """The item at the end of a menu path; None where it may come up once the menu is opened."""
         parts = [part.strip() for part in (step.path or "").split(">") if part.strip()]
         if not parts:
             raise NotFound("The menu path is empty.", next='{"do": "menu", "path": "File > Save"}')
@@ -275,6 +280,8 @@ class Batch:
             found, level = _menu_item(parts, snapshot)
             if found is not None:
                 return found
+        if any(_unfilled(parts[:depth], snapshot) for depth in range(1, len(parts))):
+            return None
         raise NotFound(
             f"There is no menu item {quote(step.path or '', 120)}; here are: {', '.join(level) or 'no menus'}.",
             next=f'look("{self._window.id}", view="raw", find="menu")',
@@ -396,6 +403,16 @@ class Batch:
         return f"{step.do}{new} {line}" if step.do == "type" else f"{step.do} {line}{new}"
 
 
+def _passes_on(verdict: Verdict) -> bool:
+    """Whether what holds now may rightly end with the next step: focus, selection, a radio, an open branch."""
+    hold, subject = verdict.hold, verdict.subject
+    if hold is None or subject is None:
+        return False
+    if hold.expanded is not None:
+        return True  # Qt makes the items of its trees anew, so the next step's is another element
+    return bool(hold.focused or hold.selected or (hold.checked and "radio" in subject.role))
+
+
 def _named(step: Step) -> str:
     """A step in our words, by what was asked."""
     said = step.path or step.keys or (step.text if step.do in {"wait", "type"} else None)
@@ -423,6 +440,12 @@ def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, li
         inside = list(snapshot.below(found))
         among = [one for one in inside if one.role in _MENUS and one.name and _level(one, snapshot, found) == 0]
     return found, []
+
+
+def _unfilled(parts: list[str], snapshot: Snapshot) -> bool:
+    """Whether the item of a menu path is there and nothing is in it yet: many are filled when they open."""
+    found, _ = _menu_item(parts, snapshot)
+    return found is not None and not any(one.role in _MENUS and one.name for one in snapshot.below(found))
 
 
 def _level(item: Element, snapshot: Snapshot, top: Element | None = None) -> int:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _POLL = 0.02
 # A launcher that ended without a window may have handed over to an instance that opens one (seconds).
 _HANDED_OVER = 3.0
+# A window of another process is the application's only if none of its own comes (seconds).
+_STRANGER = 1.0
 
 
 async def launch(desktop: Desktop, application: str, arguments: Sequence[str], deadline: float) -> Window:
@@ -26,14 +28,15 @@ async def launch(desktop: Desktop, application: str, arguments: Sequence[str], d
     before = {one.id for one in await desktop.windows()}
     pid = await desktop.platform.launch(application, arguments)
     end = time.monotonic() + deadline
-    ended_at = 0.0
+    ended_at = came = 0.0
     while True:
         new = [one for one in await desktop.windows() if one.id not in before and one.bounds.area > 1]
-        if new:
-            own = [one for one in new if _descends(one.pid, pid)] or new
-            return max(own, key=lambda one: (one.kind == "normal", one.bounds.area))
-        told = desktop.platform.ended(pid)
         now = time.monotonic()
+        came = came or (now if new else 0.0)
+        own = [one for one in new if _descends(one.pid, pid)]
+        if own or (new and now - came > _STRANGER):
+            return max(own or new, key=lambda one: (one.kind == "normal", one.bounds.area))
+        told = desktop.platform.ended(pid)
         if told is not None:
             ended_at = ended_at or now
             if "exit code 0" not in told:

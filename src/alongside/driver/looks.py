@@ -51,7 +51,7 @@ async def look(
         raise Invalid(f"There is no image size {image!r:.40}.", next="image: none, standard or high")
     window = await desktop.window(name)
     try:
-        seen = await _steady(desktop, window, deadline, actions=view == "raw")
+        seen = await steady(desktop, window, deadline, actions=view == "raw")
         window = seen.snapshot.window
         text = outline.outline(
             seen.snapshot,
@@ -80,7 +80,7 @@ def _below(desktop: Desktop, window: Window, snapshot: Snapshot, under: object) 
     return targets.resolve(target, snapshot, desktop.refs)
 
 
-async def _steady(desktop: Desktop, window: Window, deadline: float, *, actions: bool) -> Seen:
+async def steady(desktop: Desktop, window: Window, deadline: float = 5.0, *, actions: bool = False) -> Seen:
     """The window as it is; a first look is repeated until two passes agree, for trees that are built when asked for."""
     known = desktop.seen.get(window.id)
     if known is not None:

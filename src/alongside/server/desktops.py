@@ -195,7 +195,13 @@ class Desktops:
 
         # What a driver holds, for the next one to let go of if it dies.
         ledger = os.memfd_create(f"alongside-ledger-{name}")
-        sandbox.on_end = lambda: os.close(ledger)
+
+        def ended() -> None:
+            os.close(ledger)
+            for one in exits.values():
+                one.set()
+
+        sandbox.on_end = ended
 
         async def spawn() -> tuple[socket.socket, End]:
             return await _inside(sandbox, exits, ledger)

@@ -62,7 +62,7 @@ def encode(
     if size != image.size:
         from PIL.Image import Resampling  # noqa: PLC0415 - loaded with the first picture
 
-        # Measured, 1920x1080: 12 ms against 65 of LANCZOS, and text stays as legible.
+        # Measured, 1920x1080 to 1447x814: 24 ms; LANCZOS 42, BOX 12 but with ragged letters.
         image = image.resize(size, Resampling.HAMMING)
     mapping = Mapping(*size, shows)
     if pointer:

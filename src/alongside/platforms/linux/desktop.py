@@ -57,6 +57,10 @@ class LinuxDesktop:
         x, bus = await asyncio.gather(_display(display, own=own), _bus(address, own=own))
         events = await Events.open(x)
         pointer = await Input.open(x, events, ledger.hold, ledger.released) if own else None
+        if pointer is not None and ledger.entries:
+            # What the last driver of this desktop held when it died, the latest first.
+            await pointer.undo(ledger.entries[::-1])
+            await pointer.release_all()
         screen = await Screen.open(x)
         return cls(x, events, bus, pointer, screen)
 

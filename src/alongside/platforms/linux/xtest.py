@@ -38,6 +38,8 @@ _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 # often is looked (seconds).
 _POPUP, _RAISE, _FOCUS, _POLL = 1.5, 0.5, 1.5, 0.02
 _HOVER = 0.05
+# Pixels of a tree's line at most: the items inside an expanded one lie in its place, below its own line.
+_LINE = 20
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain.
 _WHEEL, _MOST_WHEELS, _STUCK = 150, 60, 3
 
@@ -285,7 +287,7 @@ class Hand:
 
     async def _visible_part(self, element: Element) -> Rect:
         """What can be seen of an element, in the display; scrolled into view where nothing of it can."""
-        place = self._in_display(element)
+        place = self._own_part(element)
         if element.role in _MENU_ITEMS:
             return place
         clip = self._clip(element)
@@ -298,7 +300,7 @@ class Hand:
             again = await self._desktop.tree.read(element)
             if again is None:
                 raise Passed("it vanished while it was scrolled into view")
-            now = self._in_display(again)
+            now = self._own_part(again)
             part = now.overlap(clip)
             if _enough(part, now):
                 return part
@@ -309,10 +311,13 @@ class Hand:
             place = now
         raise Passed("it could not be scrolled into view")
 
-    def _in_display(self, element: Element) -> Rect:
+    def _own_part(self, element: Element) -> Rect:
+        """Where an element lies in the display; of an expanded item of a tree only its own line."""
         place = display_place(element, self._window)
         if place is None:
             raise Passed("it publishes no place")
+        if element.role == "treeitem" and "expanded" in element.states:
+            return Rect(place.x, place.y, place.width, min(place.height, _LINE))
         return place
 
     def _clip(self, element: Element) -> Rect:

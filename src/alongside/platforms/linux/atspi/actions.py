@@ -52,7 +52,10 @@ _CLICKS: dict[str, tuple[str, ...]] = {
 _CHOOSES = ("select", "click", "press", "toggle", "dodefault")
 _EXPANDS = ("expand or contract", "toggleexpand", "toggle", "expand")
 _COLLAPSES = ("expand or contract", "toggleexpand", "toggle", "collapse")
+_ITEMS = frozenset({"menuitem", "menuitemcheckbox", "menuitemradio"})
 _HOLDERS = frozenset({"combobox", "list", "listbox", "tree", "table", "tablist", "menu", "group"})
+# What names the row that it is in (GTK 4's rows have no names).
+_TEXTS = frozenset({"label", "text"})
 _CHOICES = frozenset({"option", "menuitem", "menuitemradio", "tab", "row", "cell", "treeitem", "radio"})
 
 
@@ -89,12 +92,16 @@ async def action(bus: Bus, act: Act) -> Delivery:
         case "set" | "select" if step.value is not None:
             if element.role not in _HOLDERS:
                 raise Passed(f"a {element.role} has no options")
+            if element.role == "combobox" and origin_of(element).toolkit == "Qt":
+                raise Passed("its list changes without it")  # measured on Qt 5 and 6
             element, known = _choice(act, step.value), _CHOOSES
         case "select":
             known = _CHOOSES
         case _:
             if step.button != "left" or step.count != 1 or step.modifiers:
                 raise Passed("only a plain click has an action")
+            if element.role in _ITEMS and "hidden" not in element.states and origin_of(element).toolkit == "Qt":
+                raise Passed("its menu would stay open")  # measured on Qt 5 and 6
             known = _CLICKS.get(element.role, ())
     if not _has(element, ACTION):
         raise Passed("it has no actions")
@@ -122,14 +129,15 @@ async def selection(bus: Bus, act: Act) -> Delivery:
             raise Passed(f"a {element.role} has no options")
         container: Element | None = element
         child = _choice(act, step.value)
-    elif element.role in _CHOICES:
-        child = element
-        container = next((one for one in snapshot.ancestors(element) if _has(one, SELECTION)), None)
     else:
-        raise Passed(f"a {element.role} is not chosen from anything")
+        around = (element, *snapshot.ancestors(element)) if element.role in _TEXTS else (element,)
+        row = next((one for one in around if one.role in _CHOICES), None)
+        if row is None:
+            raise Passed(f"a {element.role} is not chosen from anything")
+        child, container = row, next((one for one in snapshot.ancestors(row) if _has(one, SELECTION)), None)
     if container is None or not _has(container, SELECTION):
         raise Passed("nothing above it selects its children")
-    # The child that is selected may be an ancestor of the named one: GTK 4 names the label inside the row.
+    # The child that is selected may be an ancestor of the named one.
     chain = [child, *snapshot.ancestors(child)]
     below = next((one for one in chain if one.parent == container.key), child)
     index = await bus.try_call(Call(_node(below), ACCESSIBLE, "GetIndexInParent"))

@@ -117,7 +117,7 @@ class Bus:
                 finally:
                     session.disconnect()
                 connection = await MessageBus(bus_address=address).connect()
-                connection._writer.sock = _Patient(connection._writer.sock)  # noqa: SLF001 - see there
+                connection._writer.sock = _Patient(connection._writer.sock)  # type: ignore[union-attr,arg-type]  # noqa: SLF001
         except (OSError, EOFError, TimeoutError, ValueError) as wrong:
             raise Unavailable(
                 f"The accessibility bus does not answer ({wrong or type(wrong).__name__}).", next="alongside doctor"

@@ -25,6 +25,8 @@ _WANTED = (
 _QUIET_STATES = frozenset({"focused", "active", "armed", "showing", "visible", "defunct"})
 _IGNORED = frozenset({"TextCaretMoved", "BoundsChanged"})
 _MOST = 5_000
+# So many objects that came up last are remembered.
+_MOST_SHOWN = 50
 
 
 class Heard(NamedTuple):
@@ -42,6 +44,7 @@ class Watch:
         self._bus = bus
         self._since: dict[str, float] = {}
         self._heard: deque[Heard] = deque(maxlen=_MOST)
+        self._shown: dict[Node, None] = {}
         self._registered = False
 
     async def over(self, application: str) -> float:
@@ -65,6 +68,10 @@ class Watch:
             found.append(event)
         return found[::-1]
 
+    def shown(self, application: str) -> list[Node]:
+        """The objects of an application that came up since it is listened to and are not closed."""
+        return [node for node in self._shown if node.bus == application]
+
     async def _register(self, event: str) -> None:
         # The call takes more arguments since at-spi2-core 2.50 or so; each form is refused by the other.
         for signature, body in (("sass", (event, [], "")), ("s", (event,))):
@@ -78,6 +85,15 @@ class Watch:
         if message.interface != "org.a11y.atspi.Event.Object" or message.member in _IGNORED:
             return
         if message.member == "StateChanged" and message.body and str(message.body[0]).lower() in _QUIET_STATES:
+            if str(message.body[0]).lower() == "showing":
+                self._note_shown(Node(str(message.sender), str(message.path)), on=bool(message.body[1]))
             return
         key = f"{message.sender}{message.path}"
         self._heard.append(Heard(time.monotonic(), key, message.member == "ChildrenChanged"))
+
+    def _note_shown(self, node: Node, *, on: bool) -> None:
+        self._shown.pop(node, None)
+        if on:
+            self._shown[node] = None
+            if len(self._shown) > _MOST_SHOWN:
+                del self._shown[next(iter(self._shown))]

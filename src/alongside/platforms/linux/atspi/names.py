@@ -49,7 +49,8 @@ def states(bits: int, role: str, number: int, *, placed: bool) -> tuple[frozense
     """An element's states in ARIA's words, and the states that its kind of element publishes at all."""
     on = {name for state, name in _SHOWN.items() if has(bits, state)}
     knows = {"disabled", "busy"}
-    if role in _CHECKS or has(bits, CHECKABLE):
+    # Qt's menu items say that they are checked, and never that they can be.
+    if role in _CHECKS or has(bits, CHECKABLE) or (role == "menuitem" and has(bits, CHECKED)):
         knows.add("checked")
         if has(bits, CHECKED):
             on.add("checked")

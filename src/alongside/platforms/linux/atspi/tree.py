@@ -251,12 +251,17 @@ class AtspiTree:
         return scored
 
     async def _popup_roots(self, application: Application, frame: Node, popups: Sequence[Window]) -> list[Node]:
-        """Top-level objects of the application that lie where its open pop-ups do (menus, lists of combos)."""
+        """Objects of the application that lie where its open pop-ups do: menus, lists of combos.
+
+        Qt's context menus are nobody's children: only the event that they show names them (measured on 5 and 6).
+        """
         if not popups:
             return []
         root = Node(application.bus, ROOT)
         children = await self.bus.try_call(Call(root, ACCESSIBLE, "GetChildren")) or ()
-        nodes = [node for node in (Node(*one) for one in children) if node != frame]
+        nodes = [Node(*one) for one in children]
+        nodes += [node for node in self._watch.shown(application.bus) if node not in nodes]
+        nodes = [node for node in nodes if node != frame]
         places = await self.bus.gather([Call(node, COMPONENT, "GetExtents", "u", (SCREEN,)) for node in nodes])
         found = []
         for node, place in zip(nodes, places, strict=True):
@@ -320,12 +325,14 @@ def _element(raw: Raw, labels: dict[Node, str], frame: _Frame) -> Element:
     role = raw.role
     on, knows = names.states(raw.bits, role, raw.number, placed=raw.place is not None)
     place = raw.place.moved(dx, dy) if raw.place is not None and raw.place.area else None
-    name = raw.name or labels.get(raw.label, "") if raw.label else raw.name
+    label = labels.get(raw.label, "") if raw.label else ""
+    # GTK 3 and Qt name a combo by what it shows.
+    name = label or raw.name if role == "combobox" else raw.name or label
     return Element(
         key=raw.key,
         role=role,
         name=name.replace(_OBJECT, "").strip(),
-        value=_value(raw, role),
+        value=raw.name if role == "combobox" and toolkit == "Qt" else _value(raw, role),
         states=on,
         bounds=place,
         actions=raw.actions,

@@ -198,13 +198,14 @@ class Walk:
         if VALUE in found and role not in {"group", "generic", "scrollbar"}:
             self._ask(get(node, VALUE, "CurrentValue"), partial(self._current, raw))
         if TEXT in found and role in _TEXTS and raw.number != names.PASSWORD and not (role == "label" and raw.name):
-            if names.has(raw.bits, names.MULTI_LINE) or role in {"document", "terminal"}:
+            # GTK 4 takes no -1 for the end of a text (measured on 4.8).
+            if names.has(raw.bits, names.MULTI_LINE) or role in {"document", "terminal"} or self.coordinates == WINDOW:
                 self._ask(get(node, TEXT, "CharacterCount"), partial(self._length, raw))
             else:
                 self._ask(Call(node, TEXT, "GetText", "ii", (0, -1)), partial(self._written, raw))
         if role == "combobox" and SELECTION in found:
             self._ask(Call(node, SELECTION, "GetSelectedChild", "i", (0,)), partial(self._selected, raw))
-        if not raw.name and role in _NAMED_BY_LABEL:
+        if role in _NAMED_BY_LABEL and (not raw.name or role == "combobox"):
             self._ask(Call(node, ACCESSIBLE, "GetRelationSet"), partial(self._relations, raw))
 
     def _extents(self, raw: Raw, place: Any) -> None:
@@ -229,8 +230,7 @@ class Walk:
         length = int(count) if count is not None else 0
         if length > MOST_TEXT:
             raw.part = f"{length} characters, the first {MOST_TEXT} read"
-        end = MOST_TEXT if length > MOST_TEXT else -1
-        self._ask(Call(raw.node, TEXT, "GetText", "ii", (0, end)), partial(self._written, raw))
+        self._ask(Call(raw.node, TEXT, "GetText", "ii", (0, min(length, MOST_TEXT))), partial(self._written, raw))
 
     def _written(self, raw: Raw, text: Any) -> None:
         if text is not None:

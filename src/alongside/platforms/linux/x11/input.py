@@ -29,6 +29,7 @@ _BUTTON_MASKS = {1: 0x100, 2: 0x200, 3: 0x400, 4: 0x800, 5: 0x1000}
 _FRAME = 1 / 60
 _SPEED = 2000  # pixels a second
 _LONGEST = 0.5  # seconds of a drag
+_FEWEST = 12  # frames: with less GTK 3 and Chromium do not take a short drag for one (measured over 50 pixels)
 _SETTLE = 0.05  # after the press and after the last frame of a drag: measured, toolkits lose shorter ones
 # Seconds between two clicks: measured, without it up to 8 of 150 double clicks lost the second one, with 0.01 none.
 _BETWEEN = 0.02
@@ -174,7 +175,7 @@ class Input:
 def path(start: Point, end: Point) -> list[Point]:
     """The frames of a drag, 60 a second: fast at first, then slower (cubic), 2000 pixels a second, 0.5 s at most."""
     distance = math.dist(start, end)
-    frames = round(min(_LONGEST, distance / _SPEED) / _FRAME)
+    frames = max(_FEWEST, round(min(_LONGEST, distance / _SPEED) / _FRAME))
     if distance < 1:
         return []
     eased = [1 - (1 - frame / frames) ** 3 for frame in range(1, frames)]

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 _TYPE = "_NET_WM_WINDOW_TYPE_"
 _KINDS = {
-    **dict.fromkeys(("MENU", "DROPDOWN_MENU", "POPUP_MENU", "TOOLTIP", "COMBO", "DND", "NOTIFICATION"), "popup"),
+    **dict.fromkeys(("MENU", "DROPDOWN_MENU", "POPUP_MENU", "COMBO"), "popup"),
     **dict.fromkeys(("DIALOG", "UTILITY"), "dialog"),
-    **dict.fromkeys(("DOCK", "DESKTOP", "SPLASH", "TOOLBAR"), "other"),
+    # What comes and goes by itself, or under the pointer, is no menu and no list.
+    **dict.fromkeys(("TOOLTIP", "DND", "NOTIFICATION", "DOCK", "DESKTOP", "SPLASH", "TOOLBAR"), "other"),
     "NORMAL": "normal",
 }
 _EVERY_DESKTOP = 0xFFFFFFFF
@@ -90,9 +91,15 @@ def _listed(x: X11) -> list[NativeWindow]:
     core = x.connection.core
     tree = core.QueryTree(x.root)
     screen = core.GetGeometry(x.root)
-    stacking, plain, active, desktop = (
+    stacking, plain, active, desktop, manager = (
         properties.ask(x, x.root, name)
-        for name in ("_NET_CLIENT_LIST_STACKING", "_NET_CLIENT_LIST", "_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP")
+        for name in (
+            "_NET_CLIENT_LIST_STACKING",
+            "_NET_CLIENT_LIST",
+            "_NET_ACTIVE_WINDOW",
+            "_NET_CURRENT_DESKTOP",
+            "_NET_SUPPORTING_WM_CHECK",
+        )
     )
     focus = core.GetInputFocus()
     children = list(tree.reply().children)
@@ -104,7 +111,11 @@ def _listed(x: X11) -> list[NativeWindow]:
     facts = properties.read(x, frames | {child: child for child in unmanaged})
     order = {child: place for place, child in enumerate(children)}
     whole = Rect(0, 0, size.width, size.height)
-    shown = [one for one in facts if one.window in frames or _is_shown(one, whole)]
+    # Where there is a window manager, what it does not list and may is a frame that it is about to put on.
+    is_managed = properties.first(manager.reply()) is not None
+    shown = [
+        one for one in facts if one.window in frames or (_is_shown(one, whole) and (one.override or not is_managed))
+    ]
     shown.sort(key=lambda one: order[one.top])
     front = properties.first(active.reply()) or focus.reply().focus
     pids = properties.owners(x, (one.window for one in shown if not one.pid))

@@ -11,10 +11,18 @@ from typing import IO, Self
 
 ROOT = Path(__file__).resolve().parent.parent
 _CHROMIUM = (
-    "--no-sandbox --test-type --no-first-run --no-default-browser-check --disable-sync --password-store=basic "
-    "--use-mock-keychain --disable-background-networking --disable-component-update --force-renderer-accessibility "
-    "--ozone-platform=x11"
-).split()
+    "--no-sandbox",
+    "--test-type",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-sync",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--force-renderer-accessibility",
+    "--ozone-platform=x11",
+)
 
 
 def quiet_line() -> str:
@@ -52,7 +60,7 @@ class Place:
         }
         address = self.environment["DBUS_SESSION_BUS_ADDRESS"]
         self.start("dbus-daemon", "--session", f"--address={address}", "--nofork", "--nopidfile")
-        wait_for(lambda: (runtime / "bus").exists(), "the session bus")
+        wait_for((runtime / "bus").exists, "the session bus")
         self.start("/usr/libexec/at-spi-bus-launcher", "--launch-immediately", "--a11y=1")
         self.start("openbox")
         return self
