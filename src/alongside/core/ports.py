@@ -175,9 +175,8 @@ class Platform(Protocol):
     def tells(self) -> frozenset[str]:
         """The toolkits whose events tell of every change of a name, value or state."""
 
-    @property
-    def tells_all(self) -> frozenset[str]:
-        """Those whose events tell also of everything that comes and goes."""
+    def tells_all(self, snapshot: Snapshot) -> bool:
+        """Whether events tell also of everything that comes and goes in a window."""
 
     async def deliver(self, technique: str, act: Act) -> Delivery:
         """Send a step by one technique; ``Passed`` when it has no such way (then nothing was sent)."""

@@ -137,11 +137,14 @@ class Desktop:
             await self._reading
 
     def moved_by_itself(self, seen: Seen, old: Snapshot, new: Snapshot) -> None:
-        """Note what changed between two readings with no step under way: by its events, else by the difference."""
+        """Note what changed between two readings with no step under way: by its events, and by the difference."""
         if old.toolkit in self.platform.tells:
             since = max(old.taken, seen.stepped + GRACE)
             seen.restless.update({event.key: event.at for event in self.platform.tree.heard(since)})
-        elif old.taken > seen.stepped:
+            by_difference = not self.platform.tells_all(old) and old.taken > seen.stepped + GRACE
+        else:
+            by_difference = old.taken > seen.stepped
+        if by_difference:
             seen.restless.update(dict.fromkeys(differing(old, new), new.taken))
 
     def ref(self, element: Element, window: str) -> int:

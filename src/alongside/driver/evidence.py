@@ -101,7 +101,7 @@ class Judge:
     def _is_old(self, snapshot: Snapshot) -> bool:
         """Whether something may have come or gone since a reading that no event told of."""
         platform = self._desktop.platform
-        if snapshot.toolkit in platform.tells_all:
+        if platform.tells_all(snapshot):
             return False
         if snapshot.toolkit not in platform.tells or snapshot.taken < self._seen.stepped:
             return True

@@ -77,7 +77,7 @@ class Batch:
     def _refresh_later(self) -> None:
         """Read the window again once the answer is out: the next step is judged against it, where events leave gaps."""
         seen = self._desktop.seen.get(self._window.id)
-        if seen is not None and seen.snapshot.toolkit not in self._desktop.platform.tells_all:
+        if seen is not None and not self._desktop.platform.tells_all(seen.snapshot):
             self._desktop.read_soon(self._window)
 
     async def _still_holds(self) -> bool:
@@ -265,7 +265,9 @@ class Batch:
             return None
         seen = await self._desktop.read(self._window)
         fields = [one for one in seen.snapshot if one.editable and not one.states & {"hidden"}]
-        focused = [one for one in seen.snapshot if "focused" in one.states and (one in fields or one.role == "cell")]
+        # A cell last: the current one of Qt's trees and tables says that it is focused when something else is.
+        cells = [one for one in seen.snapshot if one.role == "cell"]
+        focused = [one for one in (*cells, *fields) if "focused" in one.states]
         if focused:
             return focused[-1]
         return max(fields, key=lambda one: one.bounds.area if one.bounds else 0, default=None)

@@ -22,6 +22,7 @@ from alongside.platforms.linux.x11.windows import Windows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from alongside.core.elements import Snapshot
     from alongside.driver.ledger import Ledger
 
 # A sandbox's display and bus come up while its driver starts (seconds).
@@ -34,8 +35,6 @@ class LinuxDesktop:
 
     # Their events tell of every change of a name, value or state (GTK 4 and LibreOffice leave some out: measured).
     tells = frozenset({"GTK 3", "Qt", "Chromium"})
-    # Qt says nothing of rows that come when a tree is expanded.
-    tells_all = frozenset({"GTK 3", "Chromium"})
 
     def __init__(self, x: X11, events: Events, bus: Bus, pointer: Input | None, screen: Screen) -> None:
         self.windows = Windows(x, events)
@@ -79,6 +78,11 @@ class LinuxDesktop:
                 "Applications are launched in a sandbox, not on the person's desktop.", next='desktop(action="start")'
             )
         return await self._apps.start(application, arguments)
+
+    def tells_all(self, snapshot: Snapshot) -> bool:
+        """Whether events tell of everything that comes and goes: Qt and GTK 3 say nothing of rows (measured)."""
+        rows = snapshot.toolkit == "GTK 3" and any(one.role in {"table", "tree"} for one in snapshot)
+        return snapshot.toolkit in {"GTK 3", "Chromium"} and not rows
 
     def ended(self, pid: int) -> str | None:
         """How an application that was launched here ended, with the last lines it wrote; None while it runs."""
