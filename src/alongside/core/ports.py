@@ -88,6 +88,18 @@ class Input(Protocol):
         """Let go of everything that is held down."""
 
 
+class Ledger(Protocol):
+    """What a driver holds of its desktop, written down before it is taken (``key:37``, ``button:1``)."""
+
+    entries: list[str]
+
+    def hold(self, what: str) -> None:
+        """Write down what is about to be taken."""
+
+    def released(self, what: str) -> None:
+        """Strike out what was let go of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """What a technique sent; ``unknown`` where the application did not answer in time (it may still act)."""

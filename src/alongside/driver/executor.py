@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING
 from alongside.core import ladder, targets, verify
 from alongside.core.errors import (
     AlongsideError,
-    Ambiguous,
     AppGone,
     AppHung,
     BackgroundUnavailable,
     CoveredByDialog,
-    Disabled,
-    IdentityChanged,
     NeedsSandbox,
     NotFound,
-    Resized,
     SecretField,
     Stale,
     TimedOut,
     Unavailable,
 )
 from alongside.core.outcomes import Mark, Outcome
-from alongside.core.outline import element_line, quote
+from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
+from alongside.driver.aim import Aim
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
 from alongside.driver.looks import steady
 
@@ -34,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from alongside.core.checks import Check
-    from alongside.core.elements import Element, Snapshot, Window
-    from alongside.core.geometry import Point
+    from alongside.core.elements import Element, Window
     from alongside.core.steps import Step
     from alongside.driver.desktop import Desktop, Seen
 
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
 _FIELD = frozenset({"set", "clear", "check", "uncheck", "select", "expand", "collapse", "focus", "type", "wait"})
 # Reading back what was typed takes as long as the application takes to draw it (seconds).
 _TEXT_TIME, _PER_CHARACTER = 1.0, 0.01
-_MENUS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
 _POLL = 0.05
 
 
@@ -121,10 +116,11 @@ class Batch:
         desktop = self._desktop
         self._window = window = await desktop.window(self._window.id)
         seen = await self._seen()
+        aim = Aim(desktop, window)
         await self._no_dialog_in_front(step)
-        element, point = await self._target(step, seen)
+        element, point = await aim.target(step, seen)
         if element is not None:
-            element = await self._guarded(step, element, seen)
+            element = await aim.guarded(step, element, seen)
             # What an earlier step did to it no longer has to hold.
             self._held = [one for one in self._held if one[1].subject is None or one[1].subject.key != element.key]
         what = self._described(step, element)
@@ -132,14 +128,14 @@ class Batch:
             raise SecretField(
                 f"{what} is a password field: its text is the person's.", next="ask the person to type it"
             )
-        subject = await self._subject(step, element, seen)
+        subject = await aim.subject(step, element, seen)
         wanted = step.check or verify.implied(step, element)
         expected_before = step.expect is not None and await self._shows(step.expect)
         if wanted is not None and (step.check or step.do not in ANYTHING) and subject and wanted.holds(subject):
             return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
         judge = Judge(desktop, window, seen)
         before = await judge.before(step, subject, wants_state=wanted is not None)
-        end, end_element = await self._end(step, seen)
+        end, end_element = await aim.end(step, seen)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
         techniques, passed = ladder.ladder(step.do, desktop.allowed, step.via)
         told = ""
@@ -215,121 +211,6 @@ class Batch:
                     next=f'look("{one.id}"), then act there',
                 )
 
-    async def _target(self, step: Step, seen: Seen) -> tuple[Element | None, Point | None]:
-        """The element, or the point of the window, that a step is for; neither where it needs none."""
-        match step.target:
-            case None:
-                return (
-                    await self._menu(step, seen) if step.do == "menu" else await self._text_target(step, seen)
-                ), None
-            case targets.ByPoint():
-                return None, self._point(step.target, seen)
-            case targets.ByCell():
-                return await self._cell(step.target, seen), None
-            case _:
-                return await self._resolve(step.target, seen), None
-
-    async def _resolve(self, target: targets.ByRef | targets.ByName, seen: Seen) -> Element:
-        tell = self._told_apart
-        try:
-            return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
-        except (NotFound, Ambiguous):
-            if isinstance(target, targets.ByRef):
-                raise
-        # What an earlier step brought up, or took away, is not in the last look.
-        seen = await self._desktop.read(self._window)
-        return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
-
-    def _point(self, target: targets.ByPoint, seen: Seen) -> Point:
-        look = f'look("{self._window.id}", image="standard")'
-        if seen.image is None:
-            raise NotFound("A point is one of the last image, and there was none of this window.", next=look)
-        if seen.image_size != (self._window.bounds.width, self._window.bounds.height):
-            raise Resized(f"The window is not the size it had in the last image ({seen.image_size}).", next=look)
-        try:
-            return seen.image.to_window(target.point)
-        except ValueError as outside:
-            raise NotFound(f"{outside}.", next=look) from None
-
-    async def _cell(self, target: targets.ByCell, seen: Seen) -> Element:
-        cell = await self._tree.cell(seen.snapshot, target.row, target.column)
-        if cell is None:
-            return await self._resolve(targets.ByName(target.address), seen)
-        if cell.key not in seen.snapshot.by_key:
-            seen.snapshot = seen.snapshot.with_more(cell)
-        return cell
-
-    async def _text_target(self, step: Step, seen: Seen) -> Element | None:
-        """For typing without a target: the focused text element, else the largest that one can type into."""
-        if step.do != "type":
-            return None
-        seen = await self._desktop.read(self._window)
-        fields = [one for one in seen.snapshot if one.editable and not one.states & {"hidden"}]
-        # A cell last: the current one of Qt's trees and tables says that it is focused when something else is.
-        cells = [one for one in seen.snapshot if one.role == "cell"]
-        focused = [one for one in (*cells, *fields) if "focused" in one.states]
-        if focused:
-            return focused[-1]
-        return max(fields, key=lambda one: one.bounds.area if one.bounds else 0, default=None)
-
-    async def _menu(self, step: Step, seen: Seen) -> Element | None:
-        """The item at the end of a menu path; None where it may come up once the menu is opened."""
-        parts = [part.strip() for part in (step.path or "").split(">") if part.strip()]
-        if not parts:
-            raise NotFound("The menu path is empty.", next='{"do": "menu", "path": "File > Save"}')
-        for attempt in (seen, None):
-            snapshot = (attempt or await self._desktop.read(self._window)).snapshot
-            found, level = _menu_item(parts, snapshot)
-            if found is not None:
-                return found
-        if any(_unfilled(parts[:depth], snapshot) for depth in range(1, len(parts))):
-            return None
-        raise NotFound(
-            f"There is no menu item {quote(step.path or '', 120)}; here are: {', '.join(level) or 'no menus'}.",
-            next=f'look("{self._window.id}", view="raw", find="menu")',
-        )
-
-    async def _guarded(self, step: Step, element: Element, seen: Seen) -> Element:
-        """The element read again, if it is still what was looked at; nothing is sent to another."""
-        now = await self._tree.read(element, deadline=min(1.0, max(0.1, step.timeout)))
-        look = f'look("{self._window.id}")'
-        if now is None:
-            self._desktop.refs.retire(element.key)
-            if not isinstance(step.target, targets.ByName):
-                raise Stale(f"{self._line(element)} is gone.", next=look)
-            fresh = await self._desktop.read(self._window)
-            return targets.resolve(step.target, fresh.snapshot, self._desktop.refs, describe=self._line)
-        was, is_now = (element.role, element.name), (now.role, now.name)
-        if was != is_now and not (element.role == "combobox" and element.name == element.value):
-            raise IdentityChanged(f"{self._line(element)} is now {element_line(now, None)}.", next=look)
-        if not now.enabled and step.do not in {"hover", "focus"}:
-            raise Disabled(
-                f"{self._line(now)} is disabled.", next='wait with {"do": "wait", "check": {"enabled": true}}'
-            )
-        seen.snapshot = seen.snapshot.with_element(now)
-        return now
-
-    async def _subject(self, step: Step, element: Element | None, seen: Seen) -> Element | None:
-        """The element whose state is judged: the check's own target, or the step's."""
-        if step.check is None or step.check.target is None:
-            return element
-        target = targets.parse(step.check.target)
-        if not isinstance(target, targets.ByRef | targets.ByName):
-            raise NotFound("A check's target is a ref or a name.")
-        found = await self._resolve(target, seen)
-        return await self._tree.read(found) or found
-
-    async def _end(self, step: Step, seen: Seen) -> tuple[Point | None, Element | None]:
-        match step.to:
-            case None:
-                return None, None
-            case targets.ByPoint():
-                return self._point(step.to, seen), None
-            case targets.ByCell():
-                return None, await self._cell(step.to, seen)
-            case _:
-                return None, await self._guarded(step, await self._resolve(step.to, seen), seen)
-
     async def _wait(self, step: Step) -> Outcome:
         started = time.monotonic()
         what = f"wait {_named(step).removeprefix('wait').strip()}".strip()
@@ -381,19 +262,6 @@ class Batch:
                 return False
             await asyncio.sleep(_POLL)
 
-    def _line(self, element: Element) -> str:
-        return element_line(element, self._desktop.ref(element, self._window.id))
-
-    def _told_apart(self, element: Element) -> str:
-        """An element with what it is in, for a list of those that share a name."""
-        snapshot = self._desktop.seen[self._window.id].snapshot
-        around = next(
-            (one for one in snapshot.ancestors(element) if one.name not in {"", element.name} and one.role != "window"),
-            None,
-        )
-        where = f" in {around.role} {quote(around.name, 60)}" if around else ""
-        return f"[{self._desktop.ref(element, self._window.id)}] {element.role}{where}"
-
     def _described(self, step: Step, element: Element | None) -> str:
         if element is None:
             return _named(step)
@@ -428,36 +296,6 @@ def _named(step: Step) -> str:
 
 def _quoted(target: targets.ByName) -> str:
     return " ".join(part for part in (target.role or "", quote(target.name, 80) if target.name else "") if part)
-
-
-def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, list[str]]:
-    """The item at the end of a menu path, and the names of the level where the search ended."""
-    among = [one for one in snapshot if one.role in _MENUS and _level(one, snapshot) == 0]
-    found: Element | None = None
-    for part in parts:
-        wanted = targets.plain(part)
-        found = next((one for one in among if targets.plain(one.name) == wanted), None)
-        if found is None:
-            return None, [quote(one.name, 40) for one in among if one.name][:20]
-        inside = list(snapshot.below(found))
-        among = [one for one in inside if one.role in _MENUS and one.name and _level(one, snapshot, found) == 0]
-    return found, []
-
-
-def _unfilled(parts: list[str], snapshot: Snapshot) -> bool:
-    """Whether the item of a menu path is there and nothing is in it yet: many are filled when they open."""
-    found, _ = _menu_item(parts, snapshot)
-    return found is not None and not any(one.role in _MENUS and one.name for one in snapshot.below(found))
-
-
-def _level(item: Element, snapshot: Snapshot, top: Element | None = None) -> int:
-    """How many named menu items lie between an item and ``top`` (or the window)."""
-    count = 0
-    for above in snapshot.ancestors(item):
-        if top is not None and above.key == top.key:
-            break
-        count += above.role in _MENUS and bool(above.name)
-    return count
 
 
 def _ms(started: float) -> float:

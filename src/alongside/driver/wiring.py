@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from alongside.core.errors import Unavailable
 
 if TYPE_CHECKING:
-    from alongside.core.ports import Platform
-    from alongside.driver.ledger import Ledger
+    from alongside.core.ports import Ledger, Platform
 
 
 async def open_platform(kind: str, ledger: Ledger) -> Platform:

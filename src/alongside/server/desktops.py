@@ -185,14 +185,7 @@ class Desktops:
         shared = Folder(folder, writable) if folder else None
         sandbox = await Sandbox.start(name, size=size, folder=shared)
         exits: dict[int, asyncio.Event] = {}
-
-        def ended() -> None:
-            for exit_ in exits.values():
-                exit_.set()
-
         sandbox.on_exit = lambda one: exits[one.pid].set() if one.pid in exits else None
-        sandbox.on_end = ended
-
         # What a driver holds, for the next one to let go of if it dies.
         ledger = os.memfd_create(f"alongside-ledger-{name}")
 

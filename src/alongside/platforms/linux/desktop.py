@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alongside.core.elements import Snapshot
-    from alongside.driver.ledger import Ledger
+    from alongside.core.ports import Ledger
 
 # A sandbox's display and bus come up while its driver starts (seconds).
 _COMES_UP = 10.0

@@ -1,0 +1,189 @@
+"""What a step is for: finding its element or point, and making sure that it is still what was looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alongside.core import targets
+from alongside.core.errors import Ambiguous, Disabled, IdentityChanged, NotFound, Resized, Stale
+from alongside.core.outline import element_line, quote
+
+if TYPE_CHECKING:
+    from alongside.core.elements import Element, Snapshot, Window
+    from alongside.core.geometry import Point
+    from alongside.core.steps import Step
+    from alongside.driver.desktop import Desktop, Seen
+
+_MENUS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
+
+
+class Aim:
+    """Finds what the steps on one window are for; ``window`` is read anew before each step."""
+
+    def __init__(self, desktop: Desktop, window: Window) -> None:
+        self._desktop, self._window = desktop, window
+        self._tree = desktop.platform.tree
+
+    async def target(self, step: Step, seen: Seen) -> tuple[Element | None, Point | None]:
+        """The element, or the point of the window, that a step is for; neither where it needs none."""
+        match step.target:
+            case None:
+                return (
+                    await self._menu(step, seen) if step.do == "menu" else await self._text_target(step, seen)
+                ), None
+            case targets.ByPoint():
+                return None, self._point(step.target, seen)
+            case targets.ByCell():
+                return await self._cell(step.target, seen), None
+            case _:
+                return await self.resolve(step.target, seen), None
+
+    async def resolve(self, target: targets.ByRef | targets.ByName, seen: Seen) -> Element:
+        """The one element that is meant, in the last look or in a new one."""
+        tell = self._told_apart
+        try:
+            return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
+        except (NotFound, Ambiguous):
+            if isinstance(target, targets.ByRef):
+                raise
+        # What an earlier step brought up, or took away, is not in the last look.
+        seen = await self._desktop.read(self._window)
+        return targets.resolve(target, seen.snapshot, self._desktop.refs, describe=tell)
+
+    def _point(self, target: targets.ByPoint, seen: Seen) -> Point:
+        look = f'look("{self._window.id}", image="standard")'
+        if seen.image is None:
+            raise NotFound("A point is one of the last image, and there was none of this window.", next=look)
+        if seen.image_size != (self._window.bounds.width, self._window.bounds.height):
+            raise Resized(f"The window is not the size it had in the last image ({seen.image_size}).", next=look)
+        try:
+            return seen.image.to_window(target.point)
+        except ValueError as outside:
+            raise NotFound(f"{outside}.", next=look) from None
+
+    async def _cell(self, target: targets.ByCell, seen: Seen) -> Element:
+        cell = await self._tree.cell(seen.snapshot, target.row, target.column)
+        if cell is None:
+            return await self.resolve(targets.ByName(target.address), seen)
+        if cell.key not in seen.snapshot.by_key:
+            seen.snapshot = seen.snapshot.with_more(cell)
+        return cell
+
+    async def _text_target(self, step: Step, seen: Seen) -> Element | None:
+        """For typing without a target: the focused text element, else the largest that one can type into."""
+        if step.do != "type":
+            return None
+        seen = await self._desktop.read(self._window)
+        fields = [one for one in seen.snapshot if one.editable and not one.states & {"hidden"}]
+        # A cell last: the current one of Qt's trees and tables says that it is focused when something else is.
+        cells = [one for one in seen.snapshot if one.role == "cell"]
+        focused = [one for one in (*cells, *fields) if "focused" in one.states]
+        if focused:
+            return focused[-1]
+        return max(fields, key=lambda one: one.bounds.area if one.bounds else 0, default=None)
+
+    async def _menu(self, step: Step, seen: Seen) -> Element | None:
+        """The item at the end of a menu path; None where it may come up once the menu is opened."""
+        parts = [part.strip() for part in (step.path or "").split(">") if part.strip()]
+        if not parts:
+            raise NotFound("The menu path is empty.", next='{"do": "menu", "path": "File > Save"}')
+        for attempt in (seen, None):
+            snapshot = (attempt or await self._desktop.read(self._window)).snapshot
+            found, level = _menu_item(parts, snapshot)
+            if found is not None:
+                return found
+        if any(_unfilled(parts[:depth], snapshot) for depth in range(1, len(parts))):
+            return None
+        raise NotFound(
+            f"There is no menu item {quote(step.path or '', 120)}; here are: {', '.join(level) or 'no menus'}.",
+            next=f'look("{self._window.id}", view="raw", find="menu")',
+        )
+
+    async def guarded(self, step: Step, element: Element, seen: Seen) -> Element:
+        """The element read again, if it is still what was looked at; nothing is sent to another."""
+        now = await self._tree.read(element, deadline=min(1.0, max(0.1, step.timeout)))
+        look = f'look("{self._window.id}")'
+        if now is None:
+            self._desktop.refs.retire(element.key)
+            if not isinstance(step.target, targets.ByName):
+                raise Stale(f"{self.line(element)} is gone.", next=look)
+            fresh = await self._desktop.read(self._window)
+            return targets.resolve(step.target, fresh.snapshot, self._desktop.refs, describe=self.line)
+        was, is_now = (element.role, element.name), (now.role, now.name)
+        if was != is_now and not (element.role == "combobox" and element.name == element.value):
+            raise IdentityChanged(f"{self.line(element)} is now {element_line(now, None)}.", next=look)
+        if not now.enabled and step.do not in {"hover", "focus"}:
+            raise Disabled(
+                f"{self.line(now)} is disabled.", next='wait with {"do": "wait", "check": {"enabled": true}}'
+            )
+        seen.snapshot = seen.snapshot.with_element(now)
+        return now
+
+    async def subject(self, step: Step, element: Element | None, seen: Seen) -> Element | None:
+        """The element whose state is judged: the check's own target, or the step's."""
+        if step.check is None or step.check.target is None:
+            return element
+        target = targets.parse(step.check.target)
+        if isinstance(target, targets.ByPoint):
+            raise NotFound("A check's target is a ref, a name or a cell.")
+        if isinstance(target, targets.ByCell):
+            found = await self._cell(target, seen)
+        else:
+            found = await self.resolve(target, seen)
+        return await self._tree.read(found) or found
+
+    async def end(self, step: Step, seen: Seen) -> tuple[Point | None, Element | None]:
+        """Where a drag goes: a point of the window, or an element."""
+        match step.to:
+            case None:
+                return None, None
+            case targets.ByPoint():
+                return self._point(step.to, seen), None
+            case targets.ByCell():
+                return None, await self._cell(step.to, seen)
+            case _:
+                return None, await self.guarded(step, await self.resolve(step.to, seen), seen)
+
+    def line(self, element: Element) -> str:
+        """An element's line, with its ref."""
+        return element_line(element, self._desktop.ref(element, self._window.id))
+
+    def _told_apart(self, element: Element) -> str:
+        """An element with what it is in, for a list of those that share a name."""
+        snapshot = self._desktop.seen[self._window.id].snapshot
+        around = next(
+            (one for one in snapshot.ancestors(element) if one.name not in {"", element.name} and one.role != "window"),
+            None,
+        )
+        where = f" in {around.role} {quote(around.name, 60)}" if around else ""
+        return f"[{self._desktop.ref(element, self._window.id)}] {element.role}{where}"
+
+
+def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, list[str]]:
+    """The item at the end of a menu path, and the names of the level where the search ended."""
+    among = [one for one in snapshot if one.role in _MENUS and _level(one, snapshot) == 0]
+    found: Element | None = None
+    for part in parts:
+        wanted = targets.plain(part)
+        found = next((one for one in among if targets.plain(one.name) == wanted), None)
+        if found is None:
+            return None, [quote(one.name, 40) for one in among if one.name][:20]
+        inside = list(snapshot.below(found))
+        among = [one for one in inside if one.role in _MENUS and one.name and _level(one, snapshot, found) == 0]
+    return found, []
+
+
+def _unfilled(parts: list[str], snapshot: Snapshot) -> bool:
+    """Whether the item of a menu path is there and nothing is in it yet: many are filled when they open."""
+    found, _ = _menu_item(parts, snapshot)
+    return found is not None and not any(one.role in _MENUS and one.name for one in snapshot.below(found))
+
+
+def _level(item: Element, snapshot: Snapshot, top: Element | None = None) -> int:
+    """How many named menu items lie between an item and ``top`` (or the window)."""
+    count = 0
+    for above in snapshot.ancestors(item):
+        if top is not None and above.key == top.key:
+            break
+        count += above.role in _MENUS and bool(above.name)
+    return count
