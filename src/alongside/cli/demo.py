@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-_NOTE = "Alongside was here.\nIt wrote this in a desktop that nobody sees: äé漢😀\n"
+_NOTE = "Alongside was here.\nIt wrote this in a desktop that nobody sees: äéΩ😀\n"
 _TABLE = (("Item", "Price"), ("Tea", "3.5"), ("Cake", "4.25"), ("Sum", "=B2+B3"))
 _FORM = {"name": "Ada Lovelace", "drink": "Tea", "note": "No sugar,\nplease.", "terms": "yes"}
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Order</title>

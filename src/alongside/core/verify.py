@@ -38,7 +38,7 @@ GRACE = 0.3
 HOLDS = 0.15
 # States that a click changes whatever it does.
 _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
-_CLOCK = re.compile(r"\d{1,2}[:.]\d{2}([:.]\d{2})?")
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
 def implied(step: Step, target: Element | None) -> Check | None:
