@@ -86,7 +86,8 @@ def picky(page: Any) -> Any:
 
 def build(page: Any) -> None:
     shout, short, modal = page.entry("Shout"), page.entry("Short"), page.button("Modal")
-    shout.textChanged.connect(lambda text: page.later(0, lambda: shout.setText(text.upper())))
+    # The text of then: an older one would come back for ever while somebody types.
+    shout.textChanged.connect(lambda _: page.later(0, lambda: shout.setText(shout.text().upper())))
     short.setMaxLength(5)
     modal.clicked.connect(page.open_dialog)
     page.column(page.button("Nothing"), *restless(page), stubborn(page), twin(page), renamed(page))

@@ -58,3 +58,11 @@ def test_a_pin_that_cannot_be_is_told_with_those_that_can(via: str, told: str, r
 
 def test_every_technique_tells_people_what_it_is() -> None:
     assert all(one.told and "\n" not in one.told for one in TECHNIQUES.values())
+
+
+def test_a_button_of_qt_is_clicked_by_the_pointer_where_there_is_one() -> None:
+    """Its own action takes effect only 100 ms later."""
+    tried, _ = ladder("click", EVERYTHING, toolkit="Qt", role="button")
+    assert [one.name for one in tried] == ["xtest.pointer", "atspi.action"]
+    tried, _ = ladder("click", Disturbs.NOTHING, toolkit="Qt", role="button")
+    assert [one.name for one in tried] == ["atspi.action"]

@@ -147,7 +147,6 @@ def still(_: Element) -> bool:
         pytest.param([with_(LABEL, "hidden")], [LABEL], [], id="shown again"),
         pytest.param([CLOCK], [with_(CLOCK, name="14:06")], [], id="a clock"),
         pytest.param([CLOCK], [with_(CLOCK, "focused", name="14:06")], [], id="a clock with the focus"),
-        pytest.param([with_(CLOCK, value="9.59")], [with_(CLOCK, value="10.00")], [], id="a clock in its value"),
         pytest.param(
             [CLOCK], [with_(CLOCK, "checked", name="14:06")], [("changed", "clock", False)], id="a ticked time"
         ),

@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,6 @@ class App:
     log: LabLog
     pokes: Path
     title: str
-    processes: list[asyncio.subprocess.Process] = field(default_factory=list)
 
     async def act(self, *steps: Step) -> Answer:
         started = time.monotonic()
@@ -94,6 +93,10 @@ class App:
         """What it saw since a mark, without pokes."""
         await self.settled()
         return [one for one in self.log.events()[after:] if one.event != "poked"]
+
+    def on(self, window: str) -> App:
+        """Another window of the same application."""
+        return replace(self, window=window)
 
     def host_pid(self) -> int:
         """The process of the window, as this process sees it."""
@@ -161,6 +164,11 @@ class Place:
         app = App(self, kind, str(launched["window"]), LabLog(log), pokes, title)
         await app.log.wait_for("window", "ready", within=2 * DEADLINE_S)
         return app
+
+    async def close(self, app: App) -> None:
+        """Make a window close itself."""
+        poke(app.pokes, "close")
+        await app.log.wait_for("window", "closed", within=DEADLINE_S)
 
     async def _serve(self, log: Path, pokes: Path, given: Sequence[str]) -> str:
         server = await asyncio.create_subprocess_exec(

@@ -69,16 +69,23 @@ LADDERS: dict[str, tuple[str, ...]] = {
     "menu": ("atspi.action", "xtest.choose"),
 }
 
+# Where another order is better for one role of a toolkit. Qt presses a button 100 ms after its action was taken
+# (QAbstractButton.animateClick), and at once when the pointer clicks on it.
+_ORDERS: dict[tuple[str, str, str], tuple[str, ...]] = {("Qt", "button", "click"): ("xtest.pointer", "atspi.action")}
+
 # Steps that say what must hold afterwards: a technique that changed nothing may be followed by the next one.
 REPEATABLE = frozenset({"set", "clear", "select", "check", "uncheck", "expand", "collapse", "focus"})
 
 
-def ladder(do: str, allowed: Disturbs, via: str | None = None) -> tuple[list[Technique], list[str]]:
+def ladder(
+    do: str, allowed: Disturbs, via: str | None = None, *, toolkit: str = "", role: str = ""
+) -> tuple[list[Technique], list[str]]:
     """The techniques to try for a step, in order, and a line for each that may not run here.
 
-    ``allowed`` is what may be disturbed on this desktop. ``via`` pins one technique.
+    ``allowed`` is what may be disturbed on this desktop. ``via`` pins one technique. ``toolkit`` and ``role`` are the
+    target's.
     """
-    names = LADDERS.get(do, ())
+    names = _ORDERS.get((toolkit, role, do)) or LADDERS.get(do, ())
     if via is not None:
         if via not in TECHNIQUES:
             raise Invalid(f"There is no technique {via!r:.40}.", next="via: one of " + ", ".join(TECHNIQUES))

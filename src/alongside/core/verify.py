@@ -38,6 +38,8 @@ GRACE = 0.3
 HOLDS = 0.15
 # States that a click changes whatever it does.
 _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
+# Browsers make a text anew when it changes.
+_TEXTS = frozenset({"label", "text", "paragraph", "status", "timer"})
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
@@ -116,7 +118,7 @@ class Change:
 
     element: Element
     kind: str  # added, removed, changed
-    # Only its text changed: what a clock does, too.
+    # Only text changed: what a clock does, too.
     text: bool = False
 
 
@@ -124,7 +126,7 @@ def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], boo
     """What differs in a window, without what moves by itself and without what any click changes."""
     came, went = apart(before, after)
     found = [
-        Change(element, "added")
+        Change(element, "added", element.role in _TEXTS)
         for element in came
         if (element.name or element.value) and not _inside(element, after, restless)
     ]
@@ -135,7 +137,7 @@ def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], boo
         if _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
             found.append(Change(element, "changed", _only_text(old, element)))
     found += [
-        Change(element, "removed")
+        Change(element, "removed", element.role in _TEXTS)
         for element in went
         if (element.name or element.value) and not _inside(element, before, restless)
     ]

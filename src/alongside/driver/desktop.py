@@ -28,7 +28,7 @@ _GONE = 0.5
 
 @dataclass(slots=True)
 class Seen:
-    """What is known of one window: the last snapshot, the last image of it, and which elements moved by themselves.
+    """What is known of one window: its last snapshot and image, what moved by itself, and what did not when in doubt.
 
     ``watched`` and ``stepped`` are when listening began and when the last step ended (monotonic seconds).
     """
@@ -39,6 +39,7 @@ class Seen:
     image: Mapping | None = None
     image_size: tuple[int, int] = (0, 0)
     restless: dict[str, float] = field(default_factory=dict)
+    calm: set[str] = field(default_factory=set)
 
     def is_restless(self, element: Element) -> bool:
         at = self.restless.get(element.key)

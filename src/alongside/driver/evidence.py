@@ -251,12 +251,41 @@ class Judge:
         return verdict and (await self._windows(before) or verdict)
 
     async def _believed(self, found: Iterable[verify.Change], before: Before) -> Verdict | None:
-        """The first change that is no clock: a changed text must come from an element that was watched long enough."""
+        """The first change that is the step's: what changed shortly before it, too, must stay still now."""
+        doubtful = []
         for change in self._in_scope(found, before):
-            if change.text and not await self._no_ticker(change.element, before):
-                continue
-            return Verdict(Mark.CONFIRMED, f"{change.kind}: {_shown(change.element)}")
+            if self._is_calm(change, before):
+                return _changed(change)
+            doubtful.append(change)
+        for change in await self._staying(doubtful):
+            return _changed(change)
         return None
+
+    def _is_calm(self, change: verify.Change, before: Before) -> bool:
+        """Whether it was watched long enough before the step without changing, or has shown that it is no clock."""
+        if _place(change) in self._seen.calm:
+            return True
+        keys, since = _sources(change), before.at - verify.PROBATION
+        lately = any(one.key in keys and one.at < before.at for one in self._tree.heard(since))
+        return not lately and (not change.text or self._seen.watched < since)
+
+    async def _staying(self, changes: list[verify.Change]) -> list[verify.Change]:
+        """Those of the changes that stay as they are for a while; the others are restless."""
+        if not changes:
+            return []
+        changed = time.monotonic()
+        await asyncio.sleep(verify.PROBATION)
+        again = {one.key for one in self._tree.heard(changed)}
+        staying = []
+        for change in changes:
+            element, keys = change.element, _sources(change)
+            now = element if change.kind == "removed" else await self._tree.read(element)
+            if now is None or (now.name, now.value) != (element.name, element.value) or again & keys:
+                self._seen.restless.update(dict.fromkeys(again & keys | {element.key}, time.monotonic()))
+            else:
+                self._seen.calm.add(_place(change))
+                staying.append(change)
+        return staying
 
     def _in_scope(self, found: Iterable[verify.Change], before: Before) -> Iterable[verify.Change]:
         """What lies in the target's document, or in any: a browser's own parts change as they like."""
@@ -275,25 +304,27 @@ class Judge:
             if any(one.key in around for tree in trees for one in (change.element, *tree.ancestors(change.element)))
         ]
 
-    async def _no_ticker(self, element: Element, before: Before) -> bool:
-        """Whether an element whose text changed was still before, and stays still now."""
-        if before.at - self._seen.watched > verify.PROBATION:
-            return True
-        changed = time.monotonic()
-        await asyncio.sleep(verify.PROBATION)
-        again = await self._tree.read(element)
-        moved = again is None or (again.name, again.value) != (element.name, element.value)
-        if moved or sum(one.key == element.key and one.at > changed for one in self._tree.heard(changed)):
-            self._seen.restless[element.key] = time.monotonic()
-            return False
-        return True
-
     async def _gone(self, before: Before) -> Verdict:
         """The application went away: an effect if its windows went with it in order, told as what it is."""
         shown = await self._desktop.shown(self._window)
         if before.shown - shown:
             return Verdict(Mark.CONFIRMED, "the application closed its window and ended")
         return Verdict(Mark.UNVERIFIED, "sent, and the application is gone", "app_gone")
+
+
+def _changed(change: verify.Change) -> Verdict:
+    return Verdict(Mark.CONFIRMED, f"{change.kind}: {_shown(change.element)}")
+
+
+def _sources(change: verify.Change) -> set[str]:
+    """The elements whose events speak of a change: what comes and goes is told by what it is in."""
+    element = change.element
+    return {element.key} if change.kind == "changed" else {element.key, element.parent or ""}
+
+
+def _place(change: verify.Change) -> str:
+    """What is remembered of a change that was no clock's: the element, or what others come and go in."""
+    return change.element.key if change.kind == "changed" else f"in {change.element.parent}"
 
 
 def _unknowable(step: Step, target: Element | None, wanted: Check | None) -> bool:

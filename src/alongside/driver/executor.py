@@ -108,7 +108,7 @@ class Batch:
             outcome = Outcome(
                 Mark.FAILED, _named(step), error.message, reason=error.reason, next=error.next or "", ms=_ms(started)
             )
-        if (seen := self._desktop.seen.get(self._window.id)) is not None:
+        if step.do != "wait" and (seen := self._desktop.seen.get(self._window.id)) is not None:
             seen.stepped = time.monotonic()
         return outcome
 
@@ -137,7 +137,13 @@ class Batch:
         before = await judge.before(step, subject, wants_state=wanted is not None)
         end, end_element = await aim.end(step, seen)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
-        techniques, passed = ladder.ladder(step.do, desktop.allowed, step.via)
+        techniques, passed = ladder.ladder(
+            step.do,
+            desktop.allowed,
+            step.via,
+            toolkit=seen.snapshot.toolkit,
+            role=element.role if element else "",
+        )
         told = ""
         for technique in techniques:
             try:

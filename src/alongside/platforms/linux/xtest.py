@@ -277,13 +277,12 @@ class Hand:
         return await self._is_focused(element)
 
     async def _ours(self, at: Point) -> bool:
-        native = await self._desktop.windows.at(at)
-        if native == self._window.native:
-            return True
-        top = next((one for one in await self._desktop.windows.list() if one.native == native), None)
-        if top is None or top.kind != "popup":
-            return False
-        return top.pid == self._window.pid or top.owner == self._window.native
+        """Whether a point of the display shows the window, or a pop-up of its application."""
+        for one in reversed(await self._desktop.windows.list()):
+            if one.frame.holds(at) and not one.states & {"minimised", "hidden"}:
+                popup = one.kind == "popup" and (one.pid == self._window.pid or one.owner == self._window.native)
+                return popup or one.native == self._window.native
+        return False
 
     async def _visible_part(self, element: Element) -> Rect:
         """What can be seen of an element, in the display; scrolled into view where nothing of it can."""
