@@ -47,6 +47,9 @@ class Pixels:
 class Windows(Protocol):
     async def list(self) -> list[NativeWindow]: ...
 
+    async def changed(self, seconds: float) -> None:
+        """Return when a window came, went or changed since the last list, or after so many seconds."""
+
     async def activate(self, native: int) -> None:
         """Bring it to the front with the focus (desktops of the agent's own)."""
 

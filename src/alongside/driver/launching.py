@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from alongside.core.elements import Window
     from alongside.driver.desktop import Desktop
 
-_POLL = 0.02
+_POLL = 0.05
 # A launcher that ended without a window may have handed over to an instance that opens one (seconds).
 _HANDED_OVER = 3.0
 # A window of another process is the application's only if none of its own comes (seconds).
@@ -52,7 +51,7 @@ async def launch(desktop: Desktop, application: str, arguments: Sequence[str], d
                 f"{quote(application, 80)} was started (pid {pid}) and has no window after {deadline:g} s.",
                 next="windows() a little later; it is not started again",
             )
-        await asyncio.sleep(_POLL)
+        await desktop.platform.windows.changed(_POLL)
 
 
 def _descends(pid: int, ancestor: int) -> bool:

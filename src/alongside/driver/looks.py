@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # How long a first look waits for two passes that agree (seconds), and between them.
 _SETTLES = 3.0
-_BETWEEN = 0.03
+_BETWEEN = 0.015
 # A web page's tree comes after the window's own.
 _LATE = frozenset({"Chromium", "Firefox"})
 

@@ -7,10 +7,8 @@ about a missing profile, LibreOffice shows no window.
 from __future__ import annotations
 
 import asyncio
-import configparser
 import contextlib
 import os
-import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -221,6 +219,9 @@ def kind_of(command: str) -> Kind | None:
 
 def _entries() -> Iterator[tuple[str, list[str]]]:
     """The names and commands of the desktop entries that menus show."""
+    import configparser  # noqa: PLC0415 - only where an application is named as menus show it
+    import shlex  # noqa: PLC0415
+
     folders = os.environ.get("XDG_DATA_DIRS", _DATA).split(":")
     for folder in folders:
         for path in sorted(Path(folder, "applications").glob("*.desktop")):

@@ -42,9 +42,14 @@ class Windows:
     def __init__(self, x: X11, events: Events) -> None:
         self._x = x
         self._events = events
+        self._last = 0
+
+    async def changed(self, seconds: float) -> None:
+        await self._events.wait_change(self._last, seconds)
 
     async def list(self) -> list[NativeWindow]:
         """All windows that a person could see or bring back, from the bottom of the stack to its top."""
+        self._last = self._events.number
         found = await self._x.run(_listed, self._x)
         self._events.listen_to(window.native for window in found)
         return found
