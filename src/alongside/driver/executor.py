@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
 from alongside.driver.looks import steady
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from alongside.core.checks import Check
     from alongside.core.elements import Element, Window
@@ -130,7 +131,7 @@ class Batch:
             )
         subject = await aim.subject(step, element, seen)
         wanted = step.check or verify.implied(step, element)
-        expected_before = step.expect is not None and await self._shows(step.expect)
+        expected_before = step.expect is not None and await self._until(lambda: self._shows(step.expect or ""), 0.0)
         if wanted is not None and (step.check or step.do not in ANYTHING) and subject and wanted.holds(subject):
             return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
         judge = Judge(desktop, window, seen)
@@ -250,20 +251,18 @@ class Batch:
             return True
         if not any(one.id == self._window.id for one in windows):
             return False
-        try:
-            seen = await self._desktop.read(self._window)
-        except (Unavailable, AppGone):
-            return False  # a window that is closing shows nothing
+        seen = await self._desktop.read(self._window)
         return any(
             wanted in one.name.casefold() or wanted in (one.value or "").casefold()
             for one in seen.snapshot
             if "hidden" not in one.states
         )
 
-    async def _until(self, holds: Callable[[], object], deadline: float) -> bool:
+    async def _until(self, holds: Callable[[], Awaitable[bool]], deadline: float) -> bool:
         while True:
-            if await holds():  # type: ignore[misc]
-                return True
+            with contextlib.suppress(Unavailable, AppGone):  # a window that comes or goes tells nothing
+                if await holds():
+                    return True
             if time.monotonic() >= deadline:
                 return False
             await asyncio.sleep(_POLL)
