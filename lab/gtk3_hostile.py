@@ -178,8 +178,10 @@ def shout(page: Page) -> Any:
 def build(page: Page) -> None:
     short = page.entry("Short")
     short.set_max_length(5)
+    leave = page.button("Quit")
+    leave.connect("clicked", lambda _: page.window.destroy())
     modal = page.button("Modal")
     modal.connect("clicked", lambda _: page.open_dialog())
     page.column(page.button("Nothing"), *restless(), stubborn(page), twin(page), renamed(page), DestroyFirst(page))
-    page.column(modal, *slow(page), picky(page), shout(page), page.labelled("Short", short))
+    page.column(modal, leave, *slow(page), picky(page), shout(page), page.labelled("Short", short))
     page.column(sorted_rows(page), Gtk.Label(label=common.FORGED))

@@ -200,7 +200,8 @@ class Person:
         """Take in what arrived at the editor, and report what changed around it."""
         while event := self._desk.connection.poll_for_event():
             if isinstance(event, xp.KeyPressEvent):
-                self.arrived.append(self._character(event))
+                # Shift is no character: counted as one, the last key would not be waited for.
+                self.arrived += filter(None, [self._character(event)])
                 self._desk.say_used(event.time)
             elif isinstance(event, xp.ButtonPressEvent):
                 self.arrived.append(CLICK if event.detail == 1 else f"<button {event.detail}>")

@@ -92,7 +92,9 @@ def build(page: Any) -> None:
     modal.clicked.connect(page.open_dialog)
     page.column(page.button("Nothing"), *restless(page), stubborn(page), twin(page), renamed(page))
     fields = [("Picky", picky(page)), ("Shout", shout), ("Short", short)]
-    page.column(modal, *slow(page), *(page.labelled(name, field) for name, field in fields))
+    leave = page.button("Quit")
+    leave.clicked.connect(page.window.close)
+    page.column(modal, leave, *slow(page), *(page.labelled(name, field) for name, field in fields))
     forged = page.widgets.QLabel(common.FORGED)
     forged.setTextFormat(page.core.Qt.TextFormat.PlainText)
     page.column(sorted_rows(page), forged)

@@ -109,8 +109,9 @@ class PersonReport:
 class ScriptedPerson:
     """The scripted person on a display, from `async with` until `finish`."""
 
-    def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, log: Path, environment: Mapping[str, str], geometry: str = "480x320+0+0") -> None:
         self._log = log
+        self._geometry = geometry
         self._environment = dict(environment)
 
     async def __aenter__(self) -> Self:
@@ -119,6 +120,8 @@ class ScriptedPerson:
             str(LAB / "person.py"),
             "--log",
             str(self._log),
+            "--geometry",
+            self._geometry,
             env=self._environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -60,7 +60,7 @@ def test_each_step_takes_its_minimal_form_and_nothing_less(do: str) -> None:
     assert Step.parse({"do": do, **MINIMAL[do]}).do == do
     for name in MINIMAL[do]:
         less = {key: value for key, value in MINIMAL[do].items() if key != name}
-        with pytest.raises(Invalid, match=name if do != "wait" else "something to wait for") as caught:
+        with pytest.raises(Invalid, match=name if do != "wait" else "one thing to wait for") as caught:
             Step.parse({"do": do, **less, name: None})
         assert caught.value.next == FORMS[do].example
 
@@ -71,7 +71,10 @@ def test_each_step_takes_the_arguments_of_its_form_and_refuses_all_others(do: st
     takes = {*EVERYWHERE, *form.needs, *form.may} - ({"target"} if form.target == "no" else set())
     for name in RIGHT.keys() - MINIMAL[do].keys():
         wire = {"do": do, **MINIMAL[do], name: RIGHT[name]}
-        if name in takes:
+        if do == "wait" and name in {"text", "target", "check"}:
+            with pytest.raises(Invalid):  # it waits for one thing, and a check is one of its target
+                Step.parse(wire)
+        elif name in takes:
             assert getattr(Step.parse(wire), name) is not None
         elif not (name in {"text", "value", "keys", "path"} and do == "select"):
             with pytest.raises(Invalid, match=f'`{do}` takes no "{name}"') as caught:

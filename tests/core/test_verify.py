@@ -8,7 +8,7 @@ import pytest
 from alongside.core.checks import Check
 from alongside.core.elements import Element, Snapshot
 from alongside.core.steps import Step
-from alongside.core.verify import apart, changes, computed, differing, implied, is_formula, typed
+from alongside.core.verify import apart, changes, computed, differing, implied, impossible, is_formula, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,8 @@ CELL = Element("cell", "cell", "B2", "3")
         ({"do": "clear"}, BUTTON, Check(value="")),
         ({"do": "check"}, BOX, Check(checked=True)),
         ({"do": "uncheck"}, BOX, Check(checked=False)),
-        ({"do": "check"}, TOGGLE, None),
+        ({"do": "check"}, TOGGLE, Check(checked=True)),
+        ({"do": "click"}, TOGGLE, Check(checked=True)),
         ({"do": "check"}, BUTTON, Check(checked=True)),
         ({"do": "check"}, replace(BOX, knows=frozenset({"pressed"})), Check(checked=True)),
         ({"do": "check"}, None, None),
@@ -161,7 +162,7 @@ def still(_: Element) -> bool:
         pytest.param(
             [LABEL, BOX, ROW],
             [with_(LABEL, name="Saved"), TICKED, Element("n", "label", "New")],
-            [("changed", "c", False), ("added", "n", False), ("removed", "row", False), ("changed", "label", True)],
+            [("changed", "c", False), ("removed", "row", False), ("changed", "label", True), ("added", "n", True)],
             id="the surest first",
         ),
     ],
@@ -212,3 +213,31 @@ def test_what_differs_is_told_by_key_and_by_the_parent_of_what_came_or_went(
     )
     assert sorted(differing(before, after)) == ["label", "new", "panel", "panel", "top"]
     assert differing(before, before) == []
+
+
+@pytest.mark.parametrize(
+    ("do", "target", "can"),
+    [
+        ({"do": "check"}, BUTTON, False),
+        ({"do": "check"}, TOGGLE, True),
+        ({"do": "check"}, BOX, True),
+        ({"do": "toggle"}, BUTTON, False),
+        ({"do": "select"}, BUTTON, False),
+        ({"do": "select"}, Element("r", "option", "Red"), True),
+        ({"do": "select", "value": "Red"}, BUTTON, True),
+        ({"do": "expand"}, BUTTON, False),
+        ({"do": "expand"}, Element("r", "treeitem", "Europe"), True),
+        ({"do": "click"}, BUTTON, True),
+        ({"do": "check", "check": {"value": "1"}}, BUTTON, True),
+        ({"do": "check"}, None, True),
+    ],
+)
+def test_a_step_that_makes_no_sense_for_its_target_is_not_sent(
+    do: dict[str, Any], target: Element | None, can: bool
+) -> None:
+    assert (impossible(Step.parse({"target": 12, **do}), target) == "") is can
+
+
+def test_a_progress_bar_is_no_evidence(snapshot_of: Callable[..., Snapshot]) -> None:
+    bar = Element("bar", "progressbar", "Loading", value="3")
+    assert changes(snapshot_of(bar), snapshot_of(replace(bar, value="4")), still) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support import Place
+from desktop.support import Place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,13 +8,10 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lab_support import LAB, SYSTEM_PYTHON, LabEvent, LabLog, poke
 
@@ -54,11 +51,17 @@ class Answer:
         return next((one["reason"] for one in reversed(self.outcomes) if one.get("reason")), "")
 
 
+class Caller(Protocol):
+    """Whose driver is asked."""
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]: ...
+
+
 @dataclass
 class App:
     """One window of the lab: driven through our driver, judged by its log."""
 
-    place: Place
+    place: Caller
     kind: str
     window: str
     log: LabLog
@@ -98,10 +101,6 @@ class App:
         """Another window of the same application."""
         return replace(self, window=window)
 
-    def host_pid(self) -> int:
-        """The process of the window, as this process sees it."""
-        return self.place.host_pid(str(self.log.path.name))
-
 
 class Place:
     """A sandbox, with the lab and a folder for logs shared with it."""
@@ -122,7 +121,6 @@ class Place:
             try:
                 yield place
             finally:
-                import shutil as sh; [sh.copy(x, "/var/tmp/p/desktop/") for x in folder.glob("busdeath*")]
                 for server in place._servers:
                     server.kill()
                     await server.wait()
@@ -138,7 +136,8 @@ class Place:
         return f"{self.sandbox.home}/{self.folder.name}"
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        return (await self.desktop.call(method, params)).result
+        reply: dict[str, Any] = (await self.desktop.call(method, params)).result
+        return reply
 
     async def app(self, kind: str, *options: str) -> App:
         """The window of that kind and these options, opened when first asked for."""
@@ -165,6 +164,10 @@ class Place:
         app = App(self, kind, str(launched["window"]), LabLog(log), pokes, title)
         await app.log.wait_for("window", "ready", within=2 * DEADLINE_S)
         return app
+
+    def forget(self) -> None:
+        """Their ids are of an earlier driver: windows asked for from now on are new ones."""
+        self._apps.clear()
 
     async def close(self, app: App) -> None:
         """Make a window close itself."""
@@ -196,17 +199,25 @@ class Place:
         tree = json.loads(await self.run(SYSTEM_PYTHON, script, PROGRAMS[app.kind][0]))
         return {(name, role): tuple(at) for name, role, at in tree}
 
-    @staticmethod
-    def host_pid(argument: str) -> int:
-        """The process with that in its command line, as this process sees it."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) != os.getpid():
-                with contextlib.suppress(OSError):
-                    if argument.encode() in (entry / "cmdline").read_bytes():
-                        found.append(int(entry.name))
-        assert len(found) == 1, f"{argument}: {found}"
-        return found[0]
+    async def process(self, app: App) -> int:
+        """The process of a window, as this process sees it."""
+        listed = (await self.call("windows"))["windows"]
+        return await self.host_pid(next(int(one["pid"]) for one in listed if one["id"] == app.window))
+
+    async def host_pid(self, inner: int) -> int:
+        """A process of the sandbox, as this process sees it."""
+        return host_pid(inner, (await self.run("readlink", "/proc/self/ns/pid")).strip())
+
+
+def host_pid(inner: int, space: str) -> int:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                status = (entry / "status").read_text(encoding="utf-8", errors="replace")
+                numbers = re.findall(r"^NSpid:(.*)$", status, re.MULTILINE)[0].split()
+                if int(numbers[-1]) == inner and str((entry / "ns/pid").readlink()) == space:
+                    return int(entry.name)
+    raise AssertionError(f"no process {inner} in {space}")
 
 
 async def until(holds: Any, what: str, within: float = DEADLINE_S) -> None:

@@ -67,7 +67,9 @@ class Check:
         for name in ("checked", "selected", "expanded", "focused"):
             wanted = getattr(self, name)
             if wanted is not None:
-                state = element.state(name)
+                # A toggle button is pressed where a box is checked.
+                pressed = name == "checked" and "checked" not in element.knows
+                state = element.state("pressed" if pressed else name)
                 answers.append(None if state is None else state is wanted)
         if False in answers:
             return False

@@ -205,6 +205,13 @@ class Platform(Protocol):
     async def status(self) -> list[Row]:
         """What works here and what does not."""
 
+    @property
+    def alive(self) -> bool:
+        """Whether its connections stand; if not, it is closed and opened anew."""
+
+    async def release(self) -> None:
+        """Let go of every key and button that is held down."""
+
     async def close(self) -> None:
         """Let go of everything."""
 

@@ -139,8 +139,10 @@ def _fits(do: str, form: Form, args: dict[str, Any]) -> None:
         missing.insert(0, "target")
     if missing:
         raise Invalid(f"`{do}` needs {', '.join(f'`{name}`' for name in missing)}.", next=form.example)
-    if do == "wait" and not {"text", "seconds", "target"} & set(args):
-        raise Invalid("`wait` needs something to wait for.", next=form.example)
+    if do == "wait" and len({"text", "seconds", "target"} & set(args)) != 1:
+        raise Invalid("`wait` takes one thing to wait for: `text`, `seconds` or `target`.", next=form.example)
+    if do == "wait" and "target" not in args and "check" in args:
+        raise Invalid("A `check` of `wait` is one of its `target`.", next=form.example)
 
 
 def _typed(do: str, form: Form, args: dict[str, Any]) -> dict[str, Any]:

@@ -40,6 +40,9 @@ HOLDS = 0.15
 _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
 # Browsers make a text anew when it changes.
 _TEXTS = frozenset({"label", "text", "paragraph", "status", "timer"})
+_CHOSEN = frozenset({"option", "row", "cell", "treeitem", "tab", "menuitem", "menuitemradio", "radio"})
+# They move by themselves all the time.
+_MOVING = frozenset({"progressbar", "timer", "marquee", "scrollbar"})
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
@@ -53,8 +56,6 @@ def implied(step: Step, target: Element | None) -> Check | None:
         case "clear":
             return Check(value="")
         case "check" | "uncheck" if target is not None:
-            if target.role == "button" and "pressed" in target.knows:
-                return None
             return Check(checked=step.do == "check")
         case "select" if step.value is not None:
             return Check(value=step.value)
@@ -67,6 +68,20 @@ def implied(step: Step, target: Element | None) -> Check | None:
         case "click" | "invoke" | "toggle" | "menu" if target is not None:
             return _flipped(target)
     return None
+
+
+def impossible(step: Step, target: Element | None) -> str:
+    """Why a step can make no sense for its target, whatever is sent: empty where it can."""
+    if target is None or step.check is not None:
+        return ""
+    if step.do in {"check", "uncheck", "toggle"} and not target.knows & {"checked", "pressed"}:
+        return "it has no state to check; click it"
+    if step.do == "select" and step.value is None:
+        chosen = target.knows & {"checked", "selected"} or target.role in _CHOSEN
+        return "" if chosen else "it is not one of several to choose from; click it"
+    if step.do in {"expand", "collapse"} and "expanded" not in target.knows and target.role in {"button", "textbox"}:
+        return "it has nothing to expand; click it"
+    return ""
 
 
 def is_formula(step: Step, target: Element | None) -> bool:
@@ -85,8 +100,9 @@ def _flipped(target: Element) -> Check | None:
     """What a click on something with a state of its own leads to."""
     if target.role in {"radio", "menuitemradio"}:
         return Check(checked=True)
-    if (checked := target.state("checked")) is not None:
-        return Check(checked=not checked)
+    for state in ("checked", "pressed"):
+        if (on := target.state(state)) is not None:
+            return Check(checked=not on)
     if target.role == "tab":
         return Check(selected=True)
     return None
@@ -100,6 +116,8 @@ def typed(before: Element, after: Element, text: str) -> bool | None:
     text = text.replace("\r", "")
     if "multiline" not in after.states:
         text = text.rstrip("\n\t")
+    if not text:
+        return None  # nothing but keys that leave the field
     if len(new) == len(old) + len(text):
         return any(old[:at] + text + old[at:] == new for at in _positions(new, text))
     return text in new and new != old
@@ -132,7 +150,7 @@ def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], boo
     ]
     for element in after:
         old = before.by_key.get(element.key)
-        if old is None:
+        if old is None or element.role in _MOVING:
             continue
         if _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
             found.append(Change(element, "changed", _only_text(old, element)))

@@ -109,12 +109,16 @@ class Aim:
                 raise Stale(f"{self.line(element)} is gone.", next=look)
             fresh = await self._desktop.read(self._window)
             return targets.resolve(step.target, fresh.snapshot, self._desktop.refs, describe=self.line)
-        was, is_now = (element.role, element.name), (now.role, now.name)
-        if was != is_now and not (element.role == "combobox" and element.name == element.value):
-            raise IdentityChanged(f"{self.line(element)} is now {element_line(now, None)}.", next=look)
+        seen_as = self._desktop.identity(element) if isinstance(step.target, targets.ByRef) else _identity(element)
+        # Some combos are named by what they show.
+        if seen_as != _identity(now) and not (now.role == "combobox" and now.name == now.value):
+            ref, (role, name) = self._desktop.ref(now, self._window.id), seen_as
+            raise IdentityChanged(f"[{ref}] {role} {quote(name)} is now {element_line(now, None)}.", next=look)
         if not now.enabled and step.do not in {"hover", "focus"}:
+            ref = self._desktop.ref(now, self._window.id)
             raise Disabled(
-                f"{self.line(now)} is disabled.", next='wait with {"do": "wait", "check": {"enabled": true}}'
+                f"{self.line(now)}: it cannot be used now; nothing was sent.",
+                next=f'{{"do": "wait", "target": {ref}, "check": {{"enabled": true}}}}',
             )
         seen.snapshot = seen.snapshot.with_element(now)
         return now
@@ -126,10 +130,15 @@ class Aim:
         target = targets.parse(step.check.target)
         if isinstance(target, targets.ByPoint):
             raise NotFound("A check's target is a ref, a name or a cell.")
-        if isinstance(target, targets.ByCell):
-            found = await self._cell(target, seen)
-        else:
-            found = await self.resolve(target, seen)
+        try:
+            if isinstance(target, targets.ByCell):
+                found = await self._cell(target, seen)
+            else:
+                found = await self.resolve(target, seen)
+        except (NotFound, Stale):
+            if step.check.exists is None:
+                raise
+            return None  # it may be what is to come, or to be gone
         return await self._tree.read(found) or found
 
     async def end(self, step: Step, seen: Seen) -> tuple[Point | None, Element | None]:
@@ -157,6 +166,10 @@ class Aim:
         )
         where = f" in {around.role} {quote(around.name, 60)}" if around else ""
         return f"[{self._desktop.ref(element, self._window.id)}] {element.role}{where}"
+
+
+def _identity(element: Element) -> tuple[str, str]:
+    return element.role, element.name
 
 
 def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, list[str]]:

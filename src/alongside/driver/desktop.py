@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from alongside.core.elements import Window
+from alongside.core.elements import Snapshot, Window
 from alongside.core.errors import AlongsideError, Ambiguous, NotFound
 from alongside.core.ladder import EVERYTHING, Disturbs
 from alongside.core.outline import quote
@@ -17,10 +18,14 @@ from alongside.core.refs import RefBook
 from alongside.core.verify import GRACE, RESTLESS, differing
 
 if TYPE_CHECKING:
-    from alongside.core.elements import Element, Snapshot
+    from collections.abc import Iterable, Sequence
+
+    from alongside.core.elements import Element
     from alongside.core.geometry import Mapping
     from alongside.core.ports import NativeWindow, Platform
 
+# What looks like an id is one, and never a part of some title.
+_ID = re.compile(r"(user|s[0-9]+)\.[0-9]+", re.ASCII)
 _LISTED = frozenset({"normal", "dialog"})
 # A window that is not listed for this long is gone (seconds).
 _GONE = 0.5
@@ -30,7 +35,8 @@ _GONE = 0.5
 class Seen:
     """What is known of one window: its last snapshot and image, what moved by itself, and what did not when in doubt.
 
-    ``watched`` and ``stepped`` are when listening began and when the last step ended (monotonic seconds).
+    ``watched`` and ``stepped`` are when listening began and when the last step ended, ``since`` when each element was
+    first there (monotonic seconds).
     """
 
     snapshot: Snapshot
@@ -40,6 +46,7 @@ class Seen:
     image_size: tuple[int, int] = (0, 0)
     restless: dict[str, float] = field(default_factory=dict)
     calm: set[str] = field(default_factory=set)
+    since: dict[str, float] = field(default_factory=dict)
 
     def is_restless(self, element: Element) -> bool:
         at = self.restless.get(element.key)
@@ -49,15 +56,28 @@ class Seen:
 class Desktop:
     """The state of one desktop in its driver; ``kind`` is ``own`` (a sandbox) or ``user`` (the person's)."""
 
-    def __init__(self, name: str, kind: str, platform: Platform, *, first_ref: int = 1, first_window: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        platform: Platform,
+        *,
+        first_ref: int = 1,
+        first_window: int = 1,
+        ids: Iterable[Sequence[Any]] = (),
+    ) -> None:
         self.name, self.kind, self.platform = name, kind, platform
         self.refs = RefBook(first_ref)
         self.next_window = first_window
         self.seen: dict[str, Seen] = {}
         # Windows that published no tree when they were waited for.
         self.mute: set[str] = set()
-        self._reading: asyncio.Task[None] | None = None
-        self._ids: dict[tuple[int, int], str] = {}
+        # The processes that were launched here and have no window yet.
+        self.launched: set[int] = set()
+        self._reading: dict[str, asyncio.Lock] = {}
+        self._readings: dict[str, asyncio.Task[None]] = {}
+        self._ids: dict[tuple[int, int], str] = {(int(one[0]), int(one[1])): str(one[2]) for one in ids}
+        self._named: dict[str, tuple[str, str]] = {}
         self._absent: dict[tuple[int, int], float] = {}
 
     @property
@@ -65,10 +85,15 @@ class Desktop:
         """What a step may disturb here: everything where the desktop is the agent's own, else nothing."""
         return EVERYTHING if self.kind == "own" else Disturbs.NOTHING
 
+    @property
+    def ids(self) -> list[tuple[int, int, str]]:
+        """Which id every window has: its number, its process, its id."""
+        return [(*key, name) for key, name in self._ids.items()]
+
     async def windows(self) -> list[Window]:
         """Top-level windows and dialogs, topmost first."""
         natives = await self.platform.windows.list()
-        self._forget({(one.native, one.pid) for one in natives}, time.monotonic())
+        self._forget({(one.native, one.pid) for one in natives if one.kind in _LISTED}, time.monotonic())
         return [self._window(one) for one in reversed(natives) if one.kind in _LISTED]
 
     async def popups(self, window: Window) -> list[Window]:
@@ -93,7 +118,8 @@ class Desktop:
         """The window of an id (``s1.2``), title, part of one, ``app:NAME``, ``pid:N``, ``active``; its id for good."""
         windows = await self.windows()
         found = _matching(windows, name.strip())
-        while not found and name in self._ids.values():
+        deadline = time.monotonic() + _GONE
+        while not found and name in self._ids.values() and time.monotonic() < deadline:
             await asyncio.sleep(_GONE / 10)
             windows = await self.windows()
             found = _matching(windows, name)
@@ -107,20 +133,35 @@ class Desktop:
         listed = ", ".join(f"{one.id} {quote(one.title, 60)}" for one in windows[:8]) or "none"
         raise NotFound(f"No window matches {quote(name, 60)}; there are: {listed}.")
 
+    def without_tree(self, window: Window) -> Seen:
+        """What is known of a window that publishes no accessibility tree: its images."""
+        known = self.seen.get(window.id)
+        if known is None:
+            known = self.seen[window.id] = Seen(Snapshot(window, "", (), time.monotonic()), time.monotonic())
+        return known
+
     async def read(self, window: Window, *, deadline: float = 5.0, actions: bool = False) -> Seen:
         """Read a window, keep what moved by itself since the last time, and drop the refs of what is gone."""
+        # One reading of a window at a time: an older one that ends later must not take the newer one's place.
+        async with self._reading.setdefault(window.id, asyncio.Lock()):
+            return await self._read(window, deadline, actions=actions)
+
+    async def _read(self, window: Window, deadline: float, *, actions: bool) -> Seen:
         snapshot = await self.platform.tree.snapshot(
             window, popups=await self.popups(window), deadline=deadline, actions=actions
         )
         before = self.seen.get(window.id)
-        if before is None:
+        if before is None or not before.snapshot.elements:
             watched = await self.platform.tree.watch(snapshot)
             seen = self.seen[window.id] = Seen(snapshot, watched)
         else:
             seen = before
             seen.snapshot = snapshot
+        now = time.monotonic()
+        seen.since = {key: seen.since.get(key, now) for key in snapshot.by_key}
         for key in self.refs.keys_of(window.id) - snapshot.by_key.keys():
             self.refs.retire(key)
+            self._named.pop(key, None)
         return seen
 
     def read_soon(self, window: Window) -> None:
@@ -130,12 +171,12 @@ class Desktop:
             with contextlib.suppress(AlongsideError):
                 await self.read(window)
 
-        self._reading = asyncio.create_task(read())
+        self._readings[window.id] = asyncio.create_task(read())
 
-    async def readings(self) -> None:
-        """Wait for what is being read in the background."""
-        if self._reading is not None:
-            await self._reading
+    async def readings(self, window: Window) -> None:
+        """Wait until a window is no longer being read in the background."""
+        if (reading := self._readings.pop(window.id, None)) is not None:
+            await reading
 
     def moved_by_itself(self, seen: Seen, old: Snapshot, new: Snapshot) -> None:
         """Note what changed between two readings with no step under way: by its events, and by the difference."""
@@ -149,7 +190,13 @@ class Desktop:
             seen.restless.update(dict.fromkeys(differing(old, new), new.taken))
 
     def ref(self, element: Element, window: str) -> int:
+        """The ref of an element that is being shown to the caller."""
+        self._named[element.key] = element.role, element.name
         return self.refs.give(element.key, window)
+
+    def identity(self, element: Element) -> tuple[str, str]:
+        """The role and name under which the caller last saw an element, whatever was read since."""
+        return self._named.get(element.key, (element.role, element.name))
 
     def _window(self, native: NativeWindow) -> Window:
         # A window's number may come again for another process; the pair is what is named for good.
@@ -199,6 +246,8 @@ def _application(native: NativeWindow) -> str:
 
 
 def _matching(windows: list[Window], name: str) -> list[Window]:
+    if _ID.fullmatch(name):
+        return [one for one in windows if one.id == name]
     low = name.casefold()
     if low == "active":
         return [one for one in windows if "active" in one.states][:1]
@@ -209,7 +258,6 @@ def _matching(windows: list[Window], name: str) -> list[Window]:
     if low.startswith("pid:") and low.removeprefix("pid:").strip().isdigit():
         return [one for one in windows if one.pid == int(low.removeprefix("pid:"))]
     for same in (
-        lambda one: one.id == name,
         lambda one: one.title == name,
         lambda one: one.title.casefold() == low,
         lambda one: bool(low) and low in one.title.casefold(),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alongside.core import verify
+from alongside.core.checks import Check
 from alongside.core.errors import AppGone, AppHung, Unavailable
 from alongside.core.outcomes import Mark
 from alongside.core.outline import quote
@@ -20,7 +21,6 @@ from alongside.core.outline import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from alongside.core.checks import Check
     from alongside.core.elements import Element, Snapshot, Window
     from alongside.core.steps import Step
     from alongside.driver.desktop import Desktop, Seen
@@ -30,8 +30,12 @@ _FEW = 40
 # So many elements tell whether a list has scrolled.
 _SAMPLE = 8
 _BROWSERS = frozenset({"Chromium", "Firefox"})
+# A tree of which nothing was told for this long is up to date (seconds).
+_QUIET = 0.08
 # A reading is good for this long where no event tells of what comes and goes (seconds).
 _FRESH = 1.0
+# Steps that may be meant to end an application.
+_ENDS = frozenset({"click", "invoke", "key", "menu", "double_click"})
 # Steps that may act on anything: judged by what changes.
 ANYTHING = frozenset(
     {"click", "invoke", "key", "menu", "double_click", "right_click", "toggle", "drag", "hover", "type"}
@@ -64,15 +68,20 @@ class Verdict:
 class Judge:
     """Reads a window around one step."""
 
-    def __init__(self, desktop: Desktop, window: Window, seen: Seen) -> None:
+    def __init__(self, desktop: Desktop, window: Window, seen: Seen, *, patience: float) -> None:
         self._desktop, self._window, self._seen = desktop, window, seen
+        # How long an element may take to be read (seconds).
+        self._patience = patience
         self._tree = desktop.platform.tree
+        self._doubted = False
 
     async def before(self, step: Step, target: Element | None, *, wants_state: bool) -> Before:
         """The window just before delivery. What changed since the last look without a step is restless from now on."""
         seen = self._seen
-        if not wants_state or step.do in ANYTHING:
+        if seen.snapshot.elements and (not wants_state or step.do in ANYTHING):
             await self._still()
+            if seen.snapshot.toolkit in _BROWSERS:
+                await self._quiet(step.settle / 1000)
             await self._refresh()
         shown = await self._desktop.shown(self._window)
         sample = await self._sample(target) if step.do == "scroll" else {}
@@ -83,8 +92,22 @@ class Judge:
         if rest > 0:
             await asyncio.sleep(rest)
 
+    async def _quiet(self, most: float) -> None:
+        """Wait until nothing is told for a while: a browser's tree is brought up to date some time after its page."""
+        end = time.monotonic() + most
+        application = self._seen.snapshot.elements[0].key.partition("/")[0] + "/"
+        while (now := time.monotonic()) < end:
+            late = [
+                one.at
+                for one in self._tree.heard(now - _QUIET)
+                if one.key.startswith(application) and one.key not in self._seen.restless
+            ]
+            if not late:
+                return
+            await asyncio.sleep(late[-1] + _QUIET - now)
+
     async def _refresh(self) -> None:
-        await self._desktop.readings()
+        await self._desktop.readings(self._window)
         seen, old = self._seen, self._seen.snapshot
         events = self._tree.heard(old.taken)
         ours = {one.key for one in events if one.key in old.by_key}
@@ -93,7 +116,7 @@ class Judge:
             self._desktop.moved_by_itself(seen, old, seen.snapshot)
             return
         for key in ours:
-            again = await self._tree.read(old.by_key[key])
+            again = await self._tree.read(old.by_key[key], deadline=self._patience)
             if again is not None:
                 seen.snapshot = seen.snapshot.with_element(again)
         self._desktop.moved_by_itself(seen, old, seen.snapshot)
@@ -110,7 +133,7 @@ class Judge:
     async def judge(self, step: Step, before: Before, wanted: Check | None, deadline: float) -> Verdict:
         """Read back until there is evidence, or until ``deadline`` (monotonic seconds)."""
         # Judged by what changes anywhere, where the step does not say what its target must show.
-        anywhere = (
+        anywhere = step.check is None and (
             step.do in ANYTHING
             or (wanted is None and not verify.is_formula(step, before.target))
             or _unknowable(step, before.target, wanted)
@@ -126,7 +149,7 @@ class Judge:
             except AppHung as hung:
                 return Verdict(Mark.UNVERIFIED, f"sent, then {_lower(hung.message)}", "app_hung")
             except AppGone:
-                return await self._gone(before)
+                return await self._gone(step, before)
             if verdict is not None and verdict.mark is Mark.CONFIRMED:
                 return verdict
             last = verdict or last
@@ -157,9 +180,9 @@ class Judge:
         formula = verify.is_formula(step, target)
         if target is None or (wanted is None and step.do != "type" and not formula):
             return None
-        now = await self._tree.read(target)
+        now = await self._tree.read(target, deadline=self._patience)
         if now is None:
-            if step.do in ANYTHING and step.do != "type":
+            if step.check.holds(None) if step.check else step.do in ANYTHING and step.do != "type":
                 return Verdict(Mark.CONFIRMED, "it is gone now")
             return Verdict(Mark.UNVERIFIED, "sent, and the element is gone now")
         if step.do == "type" and wanted is None:
@@ -171,13 +194,16 @@ class Judge:
         if holds:
             self._seen.snapshot = self._seen.snapshot.with_element(now)
             told = f"it shows {quote(now.value or '', 80)}" if formula else ""
-            return Verdict(Mark.CONFIRMED, told, hold=wanted, subject=now)
+            typed = Check(value=now.value) if step.do == "type" and wanted is None else None
+            return Verdict(Mark.CONFIRMED, told, hold=wanted or typed, subject=now)
         if holds is None:
-            quiet = step.do in ANYTHING or _unknowable(step, now, wanted)
+            quiet = step.check is None and (step.do in ANYTHING or _unknowable(step, now, wanted))
             return None if quiet else Verdict(Mark.UNVERIFIED, "sent; it does not publish what it holds")
-        if step.do in {"set", "clear", "type", "select"} and now.value is not None:
+        if step.check is None and step.do in {"set", "clear", "type", "select"} and now.value is not None:
             return Verdict(Mark.FAILED, f"it shows {quote(now.value, 120)}", "rejected")
-        return Verdict(Mark.FAILED, f"sent, but it is not {wanted}", "no_effect") if step.do not in ANYTHING else None
+        if step.check is None and step.do in ANYTHING:
+            return None
+        return Verdict(Mark.FAILED, f"sent, but it is not {wanted}", "no_effect")
 
     async def _sample(self, target: Element | None) -> dict[str, Element]:
         """Some elements in what is to be scrolled (or in the window), read now."""
@@ -187,13 +213,13 @@ class Judge:
         among = list(snapshot.below(target)) if target is not None else list(snapshot)
         placed = [one for one in among if one.bounds is not None and one.role != "scrollbar"]
         some = placed[:: max(1, len(placed) // _SAMPLE)][:_SAMPLE]
-        read = [await self._tree.read(one) for one in some]
+        read = [await self._tree.read(one, deadline=self._patience) for one in some]
         return {one.key: one for one in read if one is not None and one.bounds is not None}
 
     async def _scrolled(self, before: Before) -> Verdict | None:
         """How far the elements inside moved."""
         for key, old in before.places.items():
-            now = await self._tree.read(old)
+            now = await self._tree.read(old, deadline=self._patience)
             if now is None or now.bounds is None or old.bounds is None or now.bounds[:2] == old.bounds[:2]:
                 continue
             self._seen.snapshot = self._seen.snapshot.with_element(now)
@@ -230,7 +256,7 @@ class Judge:
             old = before.snapshot.by_key.get(key)
             if old is None or self._seen.is_restless(old):
                 continue
-            now = await self._tree.read(old)
+            now = await self._tree.read(old, deadline=self._patience)
             if now is None:
                 continue
             after = before.snapshot.with_element(now)
@@ -267,19 +293,22 @@ class Judge:
             return True
         keys, since = _sources(change), before.at - verify.PROBATION
         lately = any(one.key in keys and one.at < before.at for one in self._tree.heard(since))
-        return not lately and (not change.text or self._seen.watched < since)
+        # A page comes after the window: that one is watched says nothing of what is new in it.
+        watched = change.element.key if change.kind == "changed" else change.element.parent or ""
+        return not lately and (not change.text or self._seen.since.get(watched, before.at) < since)
 
     async def _staying(self, changes: list[verify.Change]) -> list[verify.Change]:
         """Those of the changes that stay as they are for a while; the others are restless."""
-        if not changes:
+        if not changes or self._doubted:
             return []
+        self._doubted = True  # once a step: there is always something else that moves
         changed = time.monotonic()
         await asyncio.sleep(verify.PROBATION)
         again = {one.key for one in self._tree.heard(changed)}
         staying = []
         for change in changes:
             element, keys = change.element, _sources(change)
-            now = element if change.kind == "removed" else await self._tree.read(element)
+            now = element if change.kind == "removed" else await self._tree.read(element, deadline=self._patience)
             if now is None or (now.name, now.value) != (element.name, element.value) or again & keys:
                 self._seen.restless.update(dict.fromkeys(again & keys | {element.key}, time.monotonic()))
             else:
@@ -304,12 +333,12 @@ class Judge:
             if any(one.key in around for tree in trees for one in (change.element, *tree.ancestors(change.element)))
         ]
 
-    async def _gone(self, before: Before) -> Verdict:
-        """The application went away: an effect if its windows went with it in order, told as what it is."""
+    async def _gone(self, step: Step, before: Before) -> Verdict:
+        """The application went away: what a click or key may be for, and nothing that a value is set for."""
         shown = await self._desktop.shown(self._window)
-        if before.shown - shown:
+        if before.shown - shown and step.do in _ENDS:
             return Verdict(Mark.CONFIRMED, "the application closed its window and ended")
-        return Verdict(Mark.UNVERIFIED, "sent, and the application is gone", "app_gone")
+        return Verdict(Mark.FAILED, "sent, and the application is gone", "app_gone")
 
 
 def _changed(change: verify.Change) -> Verdict:

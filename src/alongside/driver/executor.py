@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from alongside.core import ladder, targets, verify
@@ -14,6 +16,7 @@ from alongside.core.errors import (
     AppHung,
     BackgroundUnavailable,
     CoveredByDialog,
+    Invalid,
     NeedsSandbox,
     NotFound,
     SecretField,
@@ -22,7 +25,7 @@ from alongside.core.errors import (
     Unavailable,
 )
 from alongside.core.outcomes import Mark, Outcome
-from alongside.core.outline import quote
+from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.driver.aim import Aim
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
@@ -40,7 +43,10 @@ if TYPE_CHECKING:
 _FIELD = frozenset({"set", "clear", "check", "uncheck", "select", "expand", "collapse", "focus", "type", "wait"})
 # Reading back what was typed takes as long as the application takes to draw it (seconds).
 _TEXT_TIME, _PER_CHARACTER = 1.0, 0.01
-_POLL = 0.05
+# How long a reading may take while something is waited for, and how often is looked (seconds).
+_READ, _POLL = 0.5, 0.05
+# What was found to be the same element is believed to be for this long (seconds).
+_GUARDED = 0.03
 
 
 class Batch:
@@ -106,8 +112,18 @@ class Batch:
         except Passed as passed:
             outcome = Outcome(Mark.FAILED, _named(step), str(passed), reason="unavailable")
         except AlongsideError as error:
+            what = step.do if isinstance(error, SecretField) else _named(step)
             outcome = Outcome(
-                Mark.FAILED, _named(step), error.message, reason=error.reason, next=error.next or "", ms=_ms(started)
+                Mark.FAILED, what, error.message, reason=error.reason, next=error.next or "", ms=_ms(started)
+            )
+        except Exception as broken:  # noqa: BLE001 - a step that breaks must not lose the outcomes before it
+            outcome = Outcome(
+                Mark.FAILED,
+                _named(step),
+                f"it broke, and what was sent is unknown: {quote(repr(broken), 200)}",
+                reason="unavailable",
+                next=f'look("{self._window.id}")',
+                ms=_ms(started),
             )
         if step.do != "wait" and (seen := self._desktop.seen.get(self._window.id)) is not None:
             seen.stepped = time.monotonic()
@@ -116,25 +132,27 @@ class Batch:
     async def _act(self, step: Step, started: float) -> Outcome:
         desktop = self._desktop
         self._window = window = await desktop.window(self._window.id)
-        seen = await self._seen()
+        seen = await self._seen(step)
         aim = Aim(desktop, window)
         await self._no_dialog_in_front(step)
         element, point = await aim.target(step, seen)
+        guarded = 0.0
         if element is not None:
             element = await aim.guarded(step, element, seen)
+            guarded = time.monotonic()
             # What an earlier step did to it no longer has to hold.
             self._held = [one for one in self._held if one[1].subject is None or one[1].subject.key != element.key]
         what = self._described(step, element)
-        if element is not None and element.secret and step.do in {"set", "type", "clear"}:
-            raise SecretField(
-                f"{what} is a password field: its text is the person's.", next="ask the person to type it"
-            )
+        await self._no_secret(step, element, what)
+        if why := verify.impossible(step, element):
+            raise Invalid(f"{what}: {why}.", next=f'{{"do": "click", "target": {json.dumps(str(step.target))}}}')
         subject = await aim.subject(step, element, seen)
         wanted = step.check or verify.implied(step, element)
         expected_before = step.expect is not None and await self._until(lambda: self._shows(step.expect or ""), 0.0)
-        if wanted is not None and (step.check or step.do not in ANYTHING) and subject and wanted.holds(subject):
+        judged = subject is not None or _appears(step)
+        if wanted is not None and (step.check or step.do not in ANYTHING) and judged and wanted.holds(subject):
             return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
-        judge = Judge(desktop, window, seen)
+        judge = Judge(desktop, window, seen, patience=min(1.0, max(0.1, step.timeout)))
         before = await judge.before(step, subject, wants_state=wanted is not None)
         end, end_element = await aim.end(step, seen)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
@@ -147,13 +165,20 @@ class Batch:
         )
         told = ""
         for technique in techniques:
+            if element is not None and time.monotonic() - guarded > _GUARDED:
+                act = replace(act, element=await aim.guarded(step, element, seen))
+                guarded = time.monotonic()
+            most = max(step.timeout, 0.3) + _PER_CHARACTER * len(step.wants_text())
             try:
-                delivery = await desktop.platform.deliver(technique.name, act)
+                async with asyncio.timeout(most):
+                    delivery = await desktop.platform.deliver(technique.name, act)
             except Passed as why:
                 passed.append(f"{technique.name}: {why}")
                 continue
             except AppHung as hung:
                 delivery = Delivery(hung.message, unknown=True)
+            except TimeoutError:
+                delivery = Delivery(f"the application did not take it in {most:g} s", unknown=True)
             verdict = await self._verdict(step, judge, before, wanted, expected_before=expected_before)
             if delivery.unknown and verdict.mark is not Mark.CONFIRMED:
                 verdict = Verdict(
@@ -176,6 +201,16 @@ class Batch:
             )
         return self._no_way(step, what, passed, told, started)
 
+    async def _no_secret(self, step: Step, element: Element | None, what: str) -> None:
+        prints = step.do == "key" and _prints(step.keys or "")
+        if element is None and prints:
+            seen = await self._desktop.read(self._window)
+            element = next((one for one in seen.snapshot if one.secret and "focused" in one.states), None)
+        if element is not None and element.secret and (prints or step.do in {"set", "type", "clear"}):
+            raise SecretField(
+                f"{what} is a password field: its text is the person's.", next="ask the person to type it"
+            )
+
     def _no_way(self, step: Step, what: str, passed: list[str], told: str, started: float) -> Outcome:
         tried = "; ".join(passed)
         if told:
@@ -194,21 +229,47 @@ class Batch:
     ) -> Verdict:
         now = time.monotonic()
         quick = now + step.settle / 1000
+        appeared = ""
         if step.expect is not None and not expected_before:
-            if await self._until(lambda: self._shows(step.expect or ""), now + step.timeout):
-                return Verdict(Mark.CONFIRMED, f"{quote(step.expect, 80)} appeared")
-            return Verdict(Mark.FAILED, f"{quote(step.expect, 80)} did not appear in {step.timeout:g} s", "no_effect")
+            told: list[str] = []
+            if not await self._until(lambda: self._shows(step.expect or "", told), now + step.timeout):
+                return Verdict(
+                    Mark.FAILED, f"{quote(step.expect, 80)} did not appear in {step.timeout:g} s", "no_effect"
+                )
+            appeared = f"{quote(step.expect, 80)} appeared in {told[-1]}"
+            if step.check is None:
+                return Verdict(Mark.CONFIRMED, appeared)
+        if _appears(step):
+            if await self._until(lambda: self._checked(step), now + step.timeout):
+                return Verdict(Mark.CONFIRMED, str(step.check))
+            return Verdict(Mark.FAILED, f"sent, but it is not {step.check} in {step.timeout:g} s", "no_effect")
         if step.check is not None:
             quick = now + step.timeout
         elif step.do in {"set", "type", "clear"}:
             quick = max(quick, now + _TEXT_TIME + _PER_CHARACTER * len(step.wants_text()))
         verdict = await judge.judge(step, before, wanted, quick)
-        if step.check is not None and verdict.mark is Mark.UNVERIFIED and verdict.reason == "":
-            return verdict
+        if expected_before:
+            was = f"{quote(step.expect or '', 80)} was there before"
+            return replace(verdict, told=f"{verdict.told}; {was}" if verdict.told else was)
         return verdict
 
-    async def _seen(self) -> Seen:
-        return self._desktop.seen.get(self._window.id) or await steady(self._desktop, self._window)
+    async def _checked(self, step: Step) -> bool:
+        """Whether a check holds of an element that comes or goes."""
+        assert step.check is not None and step.check.target is not None  # noqa: PT018,S101 - `_appears` says so
+        seen = await self._desktop.read(self._window)
+        return bool(step.check.holds(await Aim(self._desktop, self._window).subject(step, None, seen)))
+
+    async def _seen(self, step: Step) -> Seen:
+        known = self._desktop.seen.get(self._window.id)
+        try:
+            return known or await steady(self._desktop, self._window)
+        except Unavailable:
+            # Without a tree there are still points of its image, and its keyboard.
+            if isinstance(step.target, targets.ByPoint) or (
+                step.target is None and step.do in {"key", "type", "scroll"}
+            ):
+                return self._desktop.without_tree(self._window)
+            raise
 
     async def _no_dialog_in_front(self, step: Step) -> None:
         for one in await self._desktop.windows():
@@ -231,51 +292,66 @@ class Batch:
     async def _holds(self, step: Step) -> bool:
         if step.text is not None:
             return await self._shows(step.text) is not step.gone
-        assert step.target is not None  # noqa: S101 - Step.parse saw to it
-        if not isinstance(step.target, targets.ByRef | targets.ByName):
+        target = targets.parse(step.check.target) if step.check and step.check.target is not None else step.target
+        if not isinstance(target, targets.ByRef | targets.ByName):
             raise NotFound("`wait` takes a ref or a name.")
-        seen = await self._desktop.read(self._window)
+        seen = await self._desktop.read(self._window, deadline=_READ)
         try:
-            element: Element | None = targets.resolve(step.target, seen.snapshot, self._desktop.refs)
+            element: Element | None = targets.resolve(target, seen.snapshot, self._desktop.refs)
         except (NotFound, Stale):
             element = None
         if step.check is not None:
             return bool(step.check.holds(element))
         return (element is None) is step.gone
 
-    async def _shows(self, text: str) -> bool:
-        """Whether a text stands in this window, or in the title of one of its application's windows."""
+    async def _shows(self, text: str, where: list[str] | None = None) -> bool:
+        """Whether a text stands in this window, or in the title of one of its application's windows; and in what."""
         wanted = text.casefold()
         windows = [one for one in await self._desktop.windows() if one.pid == self._window.pid]
-        if any(wanted in one.title.casefold() for one in windows):
-            return True
+        for one in windows:
+            if wanted in one.title.casefold():
+                if where is not None:
+                    where.append(f"the title of {one.id}")
+                return True
         if not any(one.id == self._window.id for one in windows):
             return False
-        seen = await self._desktop.read(self._window)
-        return any(
-            wanted in one.name.casefold() or wanted in (one.value or "").casefold()
-            for one in seen.snapshot
-            if "hidden" not in one.states
-        )
+        seen = await self._desktop.read(self._window, deadline=_READ)
+        for element in seen.snapshot:
+            if "hidden" in element.states:
+                continue
+            if wanted in element.name.casefold() or wanted in (element.value or "").casefold():
+                if where is not None:
+                    where.append(self._line(element))
+                return True
+        return False
 
     async def _until(self, holds: Callable[[], Awaitable[bool]], deadline: float) -> bool:
         while True:
-            with contextlib.suppress(Unavailable, AppGone):  # a window that comes or goes tells nothing
+            # A window that comes or goes tells nothing, nor does an application that does not answer now.
+            with contextlib.suppress(Unavailable, AppGone, AppHung):
                 if await holds():
                     return True
             if time.monotonic() >= deadline:
                 return False
             await asyncio.sleep(_POLL)
 
+    def _line(self, element: Element) -> str:
+        return element_line(element, self._desktop.ref(element, self._window.id))
+
     def _described(self, step: Step, element: Element | None) -> str:
         if element is None:
             return _named(step)
-        given = step.wants_text()
+        given = "" if element.secret else step.wants_text()
         new = f" to {quote(given, 80)}" if step.do in {"set", "select"} and given else ""
         new = f" {quote(given, 80)} into" if step.do == "type" else new
         name = f" {quote(element.name, 80)}" if element.name else ""
         line = f"[{self._desktop.ref(element, self._window.id)}] {element.role}{name}"
         return f"{step.do}{new} {line}" if step.do == "type" else f"{step.do} {line}{new}"
+
+
+def _appears(step: Step) -> bool:
+    """Whether a step is checked by another element that comes or goes."""
+    return step.check is not None and step.check.target is not None and step.check.exists is not None
 
 
 def _passes_on(verdict: Verdict) -> bool:
@@ -286,6 +362,12 @@ def _passes_on(verdict: Verdict) -> bool:
     if hold.expanded is not None:
         return True  # Qt makes the items of its trees anew, so the next step's is another element
     return bool(hold.focused or hold.selected or (hold.checked and "radio" in subject.role))
+
+
+def _prints(keys: str) -> bool:
+    """Whether a chord writes a character rather than doing something."""
+    *held, key = keys.lower().split("+")
+    return (len(key) <= 1 or key == "space") and not set(held) - {"shift"}
 
 
 def _named(step: Step) -> str:

@@ -18,24 +18,27 @@ if TYPE_CHECKING:
 _POLL = 0.05
 # A launcher that ended without a window may have handed over to an instance that opens one (seconds).
 _HANDED_OVER = 3.0
-# A window of another process is the application's only if none of its own comes (seconds).
-_STRANGER = 1.0
+# A window of another process is the application's only if its own has ended and shows none for this long (seconds).
+_STRANGER = 0.5
 
 
 async def launch(desktop: Desktop, application: str, arguments: Sequence[str], deadline: float) -> Window:
     """Start an application and wait for its window, at most ``deadline`` seconds."""
     before = {one.id for one in await desktop.windows()}
     pid = await desktop.platform.launch(application, arguments)
+    desktop.launched.add(pid)
     end = time.monotonic() + deadline
-    ended_at = came = 0.0
+    ended_at = 0.0
     while True:
         new = [one for one in await desktop.windows() if one.id not in before and one.bounds.area > 1]
         now = time.monotonic()
-        came = came or (now if new else 0.0)
-        own = [one for one in new if _descends(one.pid, pid)]
-        if own or (new and now - came > _STRANGER):
-            return max(own or new, key=lambda one: (one.kind == "normal", one.bounds.area))
+        own = [one for one in new if _descends(one.pid, {pid})]
+        # What an instance that was running opens is ours, unless it belongs to another launch.
+        others = [one for one in new if not _descends(one.pid, desktop.launched - {pid})]
         told = desktop.platform.ended(pid)
+        if own or (others and ended_at and now - ended_at > _STRANGER):
+            desktop.launched.discard(pid)  # a window that it opens later may be what it was handed by another launch
+            return max(own or others, key=lambda one: (one.kind == "normal", one.bounds.area))
         if told is not None:
             ended_at = ended_at or now
             if "exit code 0" not in told:
@@ -54,10 +57,10 @@ async def launch(desktop: Desktop, application: str, arguments: Sequence[str], d
         await desktop.platform.windows.changed(_POLL)
 
 
-def _descends(pid: int, ancestor: int) -> bool:
-    """Whether a process is another's child, or its child's."""
+def _descends(pid: int, ancestors: set[int]) -> bool:
+    """Whether a process is one of some others, or a child of theirs, or its child's."""
     for _ in range(16):
-        if pid == ancestor:
+        if pid in ancestors:
             return True
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -65,7 +65,7 @@ async def look(
     except Unavailable as poor:
         if image == "none":
             raise
-        seen, text = None, str(poor)
+        seen, text = desktop.without_tree(window), str(poor)
     if image == "none":
         return Look(text)
     return await _pictured(desktop, window, seen, text, image)
@@ -123,7 +123,7 @@ async def _dialogs(desktop: Desktop, window: Window) -> str:
     return "".join(f"\nin front of it: dialog {one.id} {outline.quote(one.title)}; act there first" for one in dialogs)
 
 
-async def _pictured(desktop: Desktop, window: Window, seen: Seen | None, text: str, size: str) -> Look:
+async def _pictured(desktop: Desktop, window: Window, seen: Seen, text: str, size: str) -> Look:
     from alongside.vision import image as pictures  # noqa: PLC0415 - loads Pillow, which no other call needs
 
     pixels = await desktop.platform.screen.window(window.native)
@@ -134,7 +134,6 @@ async def _pictured(desktop: Desktop, window: Window, seen: Seen | None, text: s
         )
     budget = HIGH if size == "high" else STANDARD
     encoded = await asyncio.to_thread(pictures.encode, pixels, budget)
-    if seen is not None:
-        seen.image, seen.image_size = encoded.mapping, (pixels.width, pixels.height)
+    seen.image, seen.image_size = encoded.mapping, (pixels.width, pixels.height)
     told = f'image {encoded.mapping.width}x{encoded.mapping.height}: points of it are targets, as "x,y"'
     return Look(f"{text}\n{told}", encoded.data, encoded.mime, (encoded.mapping.width, encoded.mapping.height))

@@ -9,7 +9,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any, Self
 
-from alongside.core.errors import AlongsideError, Invalid
+from alongside.core.errors import AlongsideError, Invalid, NeedsSandbox
 from alongside.core.outcomes import Mark
 from alongside.core.outline import outcomes_text, quote, windows_text
 from alongside.core.steps import Step
@@ -58,11 +58,16 @@ class Driver:
         call = self._calls.get(method)
         if call is None:
             raise Invalid(f"A driver has no call {method!r:.40}.", next=", ".join(self._calls))
-        reply = await call(params, say)
-        if self._desktop is not None:
-            reply.result["next_ref"] = self._desktop.refs.next
-            reply.result["next_window"] = self._desktop.next_window
-        return reply
+        try:
+            return await call(params, say)
+        finally:
+            # Also with an error: what it names must never name something else.
+            if self._desktop is not None:
+                say(self._numbers(self._desktop))
+
+    def _numbers(self, desktop: Desktop) -> dict[str, Any]:
+        """What the next driver of this desktop has to know: the numbers that were given, and the windows' ids."""
+        return {"next_ref": desktop.refs.next, "next_window": desktop.next_window, "ids": desktop.ids}
 
     async def close(self) -> None:
         """Let go of the desktop."""
@@ -76,6 +81,11 @@ class Driver:
     async def _open(self) -> Desktop:
         """The desktop, connected to at the first call that needs it, and again after it was lost."""
         async with self._opening:
+            if self._desktop is not None and not self._desktop.platform.alive:
+                lost, self._desktop = self._desktop, None
+                self._greeting |= self._numbers(lost)
+                self._greeting |= {"first_ref": lost.refs.next, "first_window": lost.next_window}
+                await lost.platform.close()
             if self._desktop is None:
                 kind = "own" if self._greeting.get("kind") == "own" else "user"
                 platform = await open_platform(kind, self._ledger)
@@ -85,6 +95,7 @@ class Driver:
                     platform,
                     first_ref=int(self._greeting.get("first_ref", 1)),
                     first_window=int(self._greeting.get("first_window", 1)),
+                    ids=self._greeting.get("ids") or (),
                 )
             return self._desktop
 
@@ -115,6 +126,8 @@ class Driver:
         return Reply(result, look.picture)
 
     async def _act(self, params: dict[str, Any], say: Say) -> Reply:
+        if self._greeting.get("kind") != "own" and not self._greeting.get("acting"):
+            raise NeedsSandbox("Acting on the person's desktop is switched off.", next='desktop(action="start")')
         desktop = await self._open()
         given = params.get("steps")
         if not isinstance(given, list) or not given:
@@ -122,7 +135,12 @@ class Driver:
         steps = [Step.parse(one) for one in given]
         async with self._acting, _Progress(say, len(steps)) as progress:
             window = await desktop.window(str(params.get("window", "active")))
-            outcomes = await Batch(desktop, window).run(steps, progress.report)
+            try:
+                outcomes = await Batch(desktop, window).run(steps, progress.report)
+            except asyncio.CancelledError:
+                # Given up by the caller: nothing stays held, also what was on its way when it was given up.
+                await asyncio.shield(desktop.platform.release())
+                raise
         wire = [one.to_wire() for one in outcomes]
         failed = any(one.mark is Mark.FAILED for one in outcomes)
         return Reply({"text": outcomes_text(outcomes), "outcomes": wire, "failed": failed})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 from typing import TYPE_CHECKING
@@ -105,13 +106,22 @@ class LinuxDesktop:
     async def _count_applications(self) -> str:
         return f"{len(await self.tree.applications())} applications on the accessibility bus"
 
-    async def close(self) -> None:
-        """Let go of what is held, and of the connections."""
+    @property
+    def alive(self) -> bool:
+        """Whether display and accessibility bus are still connected."""
+        return self._x.connected and self.bus.connected
+
+    async def release(self) -> None:
+        """Let go of every key and button that is held down."""
         if self.input is not None:
             await self.input.release_all()
-        await self.screen.close()
+
+    async def close(self) -> None:
+        """Let go of what is held, and of the connections, whichever of them still stand."""
+        for work in (self.release, self.screen.close, self._x.close):
+            with contextlib.suppress(AlongsideError):
+                await work()
         self._events.close()
-        await self._x.close()
         self.tree.close()
         self.bus.close()
 

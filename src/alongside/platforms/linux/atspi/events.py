@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from dbus_fast import Message
 
 _REGISTER = Node(REGISTRY, "/org/a11y/atspi/registry")
-# Applications send only what somebody registered for.
+# Applications send only what somebody registered for; Qt sends values only to who names them (measured).
 _WANTED = (
     "object:state-changed", "object:property-change", "object:text-changed", "object:children-changed",
-    "object:selection-changed", "object:visible-data-changed",
+    "object:property-change:accessible-value", "object:selection-changed", "object:visible-data-changed",
 )  # fmt: skip
 # Focus and activity move with any click; carets and bounds are no effects of a step.
 _QUIET_STATES = frozenset({"focused", "active", "armed", "showing", "visible", "defunct"})

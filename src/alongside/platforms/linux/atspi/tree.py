@@ -37,6 +37,8 @@ APPLICATION = "org.a11y.atspi.Application"
 _DAEMON = Node("org.freedesktop.DBus", "/org/freedesktop/DBus")
 # What AT-SPI calls a toolkit, in the words of SPEC and outcomes.
 _TOOLKITS = {"gtk": "GTK 3", "qt": "Qt", "chromium": "Chromium", "gecko": "Firefox", "vcl": "LibreOffice"}
+# For how long one that did not answer is left alone (seconds).
+_SILENT = 2.0
 # How long an application may take to offer its own socket (seconds).
 _PEER = 0.3
 # AT-SPI's ScrollTo: wherever the application likes.
@@ -74,6 +76,8 @@ class AtspiTree:
         self._applications: dict[str, Application] = {}
         self._watch = Watch(bus)
         self._peers: dict[str, Peer | None] = {}
+        # Applications that did not answer, and until when they are not asked again.
+        self._silent: dict[str, float] = {}
 
     async def snapshot(
         self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0, actions: bool = False
@@ -92,7 +96,7 @@ class AtspiTree:
         elements: list[Element] = []
         for raw in raws:
             _collect(raw, elements, labels, (application.toolkit, dx, dy, coordinates))
-        cuts = [f"{walk.unread} more elements were not read; look with `under` or `find`"] if walk.unread else []
+        cuts = [f"{walk.unread} more elements were not read: this window has too many"] if walk.unread else []
         return Snapshot(window, application.toolkit, tuple(elements), time.monotonic(), tuple(cuts))
 
     async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:
@@ -204,13 +208,18 @@ class AtspiTree:
         registry = Node(REGISTRY, ROOT)
         roots = await self.bus.call(Call(registry, ACCESSIBLE, "GetChildren"), deadline)
         found = [bus for bus, _ in roots or ()]
-        new = [bus for bus in dict.fromkeys(found) if bus not in self._applications]
+        now = time.monotonic()
+        silent = {bus for bus, until in self._silent.items() if now < until}
+        new = [bus for bus in dict.fromkeys(found) if bus not in self._applications and bus not in silent]
         if new:
             daemon = "org.freedesktop.DBus"
             pids = await self.bus.gather([Call(_DAEMON, daemon, "GetConnectionUnixProcessID", "s", (b,)) for b in new])
-            for bus, pid in zip(new, pids, strict=True):
-                if pid is not None and (toolkit := await self._toolkit(bus)) is not None:
+            toolkits = await asyncio.gather(*(self._toolkit(bus) for bus in new))
+            for bus, pid, toolkit in zip(new, pids, toolkits, strict=True):
+                if pid is not None and toolkit is not None:
                     self._applications[bus] = Application(bus, int(pid), toolkit)
+                else:
+                    self._silent[bus] = time.monotonic() + _SILENT
         self._applications = {bus: one for bus, one in self._applications.items() if bus in found}
         return list(self._applications.values())
 

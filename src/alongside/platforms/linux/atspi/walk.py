@@ -44,6 +44,8 @@ HUNG_AFTER = 1.0
 HUGE = 400
 # Above this no container is read whole, whatever it says of itself.
 NEVER_WHOLE = 20_000
+# Below this no tree is read: nobody works so deep, and what walks it must not either.
+DEEPEST = 300
 # Text fields longer than this many characters are read to here.
 MOST_TEXT = 8_000
 _TEXTS = frozenset({"textbox", "spinbutton", "terminal", "paragraph", "document", "cell", "label", "text"})
@@ -99,6 +101,7 @@ class Walk:
         self.coordinates = coordinates
         self._most = most
         self._actions = actions
+        self._visited: set[Node] = set()
         self._open = 0
         self._heard = 0.0
         self._failure: Exception | None = None
@@ -125,7 +128,7 @@ class Walk:
                 elif now - started > deadline:
                     self._failure = AppHung(
                         f"The window could not be read in {deadline:g} s ({self.count} elements so far).",
-                        next="look with `under` or `find`, or a larger `timeout`",
+                        next="wait, and look again",
                     )
         if self._failure is not None:
             failure, self._failure = self._failure, self._failure
@@ -134,6 +137,7 @@ class Walk:
 
     def _visit(self, node: Node, parent: Raw | None, depth: int) -> Raw:
         raw = Raw(node, parent, depth)
+        self._visited.add(node)
         self.count += 1
         self._ask(Call(node, ACCESSIBLE, "GetRole"), partial(self._role, raw))
         self._ask(Call(node, ACCESSIBLE, "GetState"), partial(self._state, raw))
@@ -215,9 +219,15 @@ class Walk:
 
     def _kin(self, raw: Raw, children: Any) -> None:
         below = raw.depth + 1
+        if below > DEEPEST:
+            raw.missing = raw.count
+            self.unread += raw.count
+            return
         for bus, path in children or ():
-            if not path.endswith("/null") and bus:
-                raw.children.append(self._visit(Node(bus, path), raw, below))
+            node = Node(bus, path)
+            # A tree that lists a node twice, or its own parent, would have no end.
+            if bus and not path.endswith("/null") and node not in self._visited:
+                raw.children.append(self._visit(node, raw, below))
 
     def _acts(self, raw: Raw, actions: Any) -> None:
         raw.actions = tuple(str(action[0]) for action in actions or ())

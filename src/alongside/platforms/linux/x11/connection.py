@@ -50,6 +50,11 @@ class X11:
         self.root = self.connection.setup.roots[self.connection.pref_screen].root
         return self
 
+    @property
+    def connected(self) -> bool:
+        """Whether the server has answered so far."""
+        return not self._broken
+
     def connect(self) -> Any:
         """Another connection to the same display, guarded as this one; blocks."""
         try:

@@ -1,0 +1,229 @@
+"""Working on a desktop that is a person's, while they type: all of it must arrive, and nothing of theirs may change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from dbus_fast import BusType, Message, MessageType, Variant
+from dbus_fast.aio import MessageBus
+from desktop.support import DEADLINE_S, App
+from lab_support import LabLog, ScriptedPerson, lab_command
+
+from alongside.core.errors import AlongsideError
+from alongside.server.desktops import Desktop, Desktops
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from desktop.support import Step
+
+pytestmark = pytest.mark.anyio
+
+COVERS = "1270x760+0+0"
+KINDS = ("gtk3", "qt5", "qt6")
+
+
+class Person:
+    """The person's display, window manager and buses, and a driver of kind `user` on them."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, environment
+        self.desktop: Desktop
+        self.processes: list[asyncio.subprocess.Process] = []
+
+    async def start(self, *command: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            *command, env=self.environment, stderr=asyncio.subprocess.DEVNULL, **options
+        )
+        self.processes.append(process)
+        return process
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        reply: dict[str, Any] = (await self.desktop.call(method, params)).result
+        return reply
+
+    async def open(self, kind: str) -> App:
+        log, pokes = self.folder / f"{kind}.log", self.folder / f"{kind}.poke"
+        title = f"Lab {kind}"
+        await self.start(*lab_command(kind, log, "--poke", str(pokes), "--title", title, "--geometry", "600x400+40+40"))
+        app = App(self, kind, title, LabLog(log), pokes, title)
+        await app.log.wait_for("window", "ready", within=2 * DEADLINE_S)
+        return app
+
+
+@contextlib.asynccontextmanager
+async def persons_desktop(folder: Path) -> AsyncIterator[Person]:
+    runtime = folder / "runtime"
+    runtime.mkdir(mode=0o700)
+    kept = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    environment |= {"HOME": str(folder), "XDG_RUNTIME_DIR": str(runtime), "GSETTINGS_BACKEND": "memory"}
+    environment |= {"GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
+    person = Person(folder, environment)
+    try:
+        readable, writable = os.pipe()
+        await person.start(
+            *("Xvfb", "-displayfd", str(writable), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"),
+            pass_fds=[writable],
+        )
+        os.close(writable)
+        with os.fdopen(readable) as told:
+            number = (await asyncio.wait_for(asyncio.to_thread(told.readline), DEADLINE_S)).strip()
+        environment["DISPLAY"] = f":{number}"
+        daemon = await person.start(
+            "dbus-daemon", "--session", "--nofork", "--print-address=1", stdout=asyncio.subprocess.PIPE
+        )
+        assert daemon.stdout is not None
+        environment["DBUS_SESSION_BUS_ADDRESS"] = (await daemon.stdout.readline()).decode().strip()
+        await accessible(environment["DBUS_SESSION_BUS_ADDRESS"])
+        await person.start("openbox")
+        yield person
+    finally:
+        for process in reversed(person.processes):
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def accessible(address: str) -> None:
+    """Start the accessibility bus, as a session with a screen reader has it."""
+    bus = await MessageBus(bus_address=address, bus_type=BusType.SESSION).connect()
+    reply = await bus.call(
+        Message(
+            destination="org.a11y.Bus",
+            path="/org/a11y/bus",
+            interface="org.freedesktop.DBus.Properties",
+            member="Set",
+            signature="ssv",
+            body=["org.a11y.Status", "IsEnabled", Variant("b", True)],
+        )
+    )
+    assert reply is not None
+    assert reply.message_type is MessageType.METHOD_RETURN, reply.body
+    bus.disconnect()
+
+
+@pytest.fixture(scope="module")
+async def person(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Person]:  # noqa: ARG001
+    with pytest.MonkeyPatch.context() as patch:
+        async with persons_desktop(tmp_path_factory.mktemp("person")) as person:
+            for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
+                patch.setenv(name, person.environment[name])
+            async with Desktops(user_acting=True) as desktops:
+                person.desktop = desktops.user
+                yield person
+
+
+_open: dict[str, App] = {}
+
+
+@pytest.fixture(params=KINDS)
+async def app(person: Person, request: pytest.FixtureRequest) -> App:
+    kind = str(request.param)
+    if kind not in _open:
+        _open[kind] = await person.open(kind)
+    return _open[kind]
+
+
+@contextlib.asynccontextmanager
+async def undisturbed(person: Person) -> AsyncIterator[None]:
+    """Work that the person must not notice: they type and click in a window that covers everything."""
+    async with ScriptedPerson(person.folder / "person.log", person.environment, COVERS) as hands:
+        yield
+        report = await hands.finish()
+    assert not report.disturbances
+    assert report.arrived == report.typed
+    assert len(report.typed) > 5
+
+
+# What can be done there: the step, and what the log must say.
+QUIET: tuple[tuple[Step, tuple[str, str, Any]], ...] = (
+    ({"do": "click", "target": "Save"}, ("save", "clicked", None)),
+    ({"do": "check", "target": "Subscribe"}, ("subscribe", "toggled", True)),
+    ({"do": "check", "target": "Large"}, ("size", "selected", "Large")),
+    ({"do": "set", "target": "Name", "value": "Ада 漢字"}, ("name", "text", "Ада 漢字")),
+    ({"do": "set", "target": "Notes", "value": "one\ntwo"}, ("notes", "text", "one\ntwo")),
+    ({"do": "clear", "target": "City"}, ("city", "text", "")),
+    ({"do": "set", "target": "Amount", "value": 42}, ("amount", "value", 42)),
+    ({"do": "set", "target": "Volume", "value": 30}, ("volume", "value", 30)),
+    ({"do": "select", "target": "Fruit 150"}, ("fruits", "selected", "Fruit 150")),
+    ({"do": "select", "target": "tab:Two"}, ("tabs", "selected", "Two")),
+    ({"do": "menu", "path": "File > Export > As Text..."}, ("menu", "activated", "File/Export/As Text...")),
+)
+
+
+async def test_what_disturbs_nothing_works_on_covered_windows(person: Person, app: App) -> None:
+    async with undisturbed(person):
+        listed = await person.call("windows")
+        assert f'"{app.title}"' in listed["text"]
+        assert "covered" in next(line for line in listed["text"].splitlines() if app.title in line)
+        assert 'button "Save"' in await app.look()
+        assert "image" in await app.look(image="standard")
+        for step, (widget, event, value) in QUIET:
+            mark = app.log.mark()
+            answer = await app.act(step)
+            assert answer.marks in {"✓", "~"}, answer.text
+            await app.log.wait_for(widget, event, *(() if value is None else (value,)), after=mark)
+            assert not str(answer.outcomes[0]["technique"]).startswith("xtest")
+
+
+# What would take the pointer, the keyboard, the focus or a grab.
+DISTURBING: tuple[Step, ...] = (
+    {"do": "double_click", "target": "Save"},
+    {"do": "right_click", "target": "Save"},
+    {"do": "click", "target": "Save", "modifiers": ["ctrl"]},
+    {"do": "click", "target": "Colour"},
+    {"do": "click", "target": "File"},
+    {"do": "hover", "target": "Save"},
+    {"do": "drag", "target": "Token", "to": "Basket"},
+    {"do": "scroll", "target": "Fruit 1"},
+    {"do": "focus", "target": "Name"},
+    {"do": "key", "keys": "F5"},
+    {"do": "key", "target": "Name", "keys": "Return"},
+    {"do": "type", "target": "Name", "text": "a\n"},
+)
+
+
+async def test_everything_else_needs_a_sandbox(person: Person, app: App) -> None:
+    await app.look()
+    async with undisturbed(person):
+        for step in DISTURBING:
+            mark = app.log.mark()
+            answer = await app.act(step)
+            assert answer.marks == "✗", answer.text
+            assert answer.reason == "needs_sandbox", answer.text
+            assert "desktop(action=" in answer.text
+            assert not await app.saw(mark), answer.text
+        answer = await app.act({"do": "click", "target": "Save", "via": "xtest.pointer"})
+        assert answer.marks == "✗", answer.text
+        assert answer.reason == "background_unavailable"
+        assert not await app.saw(mark)
+        with pytest.raises(AlongsideError) as refused:
+            await person.call("launch", app="/usr/bin/openbox")
+        assert refused.value.reason == "needs_sandbox"
+
+
+async def test_what_the_application_shows_by_itself(person: Person, app: App) -> None:
+    """Expanding, and choosing in a combo where that opens nothing."""
+    await app.look()
+    async with undisturbed(person):
+        for step, widget in (
+            ({"do": "set", "target": "Colour", "value": "Green"}, "colour"),
+            ({"do": "expand", "target": "Europe"}, "places"),
+            ({"do": "click", "target": "Help"}, "help"),
+            ({"do": "type", "target": "Name", "text": "x"}, "name"),
+            ({"do": "menu", "path": "View > Zoom"}, "zoom"),
+        ):
+            mark = app.log.mark()
+            answer = await app.act(step)
+            seen = {one.widget for one in await app.saw(mark)}
+            if answer.marks == "✗":
+                assert answer.reason == "needs_sandbox", answer.text
+                assert not seen, answer.text
+            else:
+                assert widget in seen, answer.text
