@@ -19,6 +19,12 @@ class Driver:
         self.numbers = {"next_ref": 1, "next_window": 1}
 
     async def answer(self, method: str, params: dict[str, Any], say: Say) -> Reply:
+        try:
+            return await self.do(method, params, say)
+        finally:
+            say(dict(self.numbers))
+
+    async def do(self, method: str, params: dict[str, Any], say: Say) -> Reply:
         if (log := os.environ.get("FAKE_LOG")) and method != "ping":
             with open(log, "a") as file:  # noqa: ASYNC230, PTH123 - a test
                 file.write(json.dumps({"method": method, "pid": os.getpid(), **params}) + "\n")
@@ -72,7 +78,7 @@ class Driver:
         )
 
     def said(self, text: str, **more: Any) -> Reply:
-        return Reply({"text": text, **more, **self.numbers})
+        return Reply({"text": text, **more})
 
 
 async def main() -> None:

@@ -77,7 +77,8 @@ def impossible(step: Step, target: Element | None) -> str:
     if step.do in {"check", "uncheck", "toggle"} and not target.knows & {"checked", "pressed"}:
         return "it has no state to check; click it"
     if step.do == "select" and step.value is None:
-        chosen = target.knows & {"checked", "selected"} or target.role in _CHOSEN
+        # GTK 4's rows have no names: what is named is the label in one.
+        chosen = target.knows & {"checked", "selected"} or target.role in _CHOSEN | _TEXTS
         return "" if chosen else "it is not one of several to choose from; click it"
     if step.do in {"expand", "collapse"} and "expanded" not in target.knows and target.role in {"button", "textbox"}:
         return "it has nothing to expand; click it"

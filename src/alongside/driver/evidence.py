@@ -289,8 +289,9 @@ class Judge:
 
     def _is_calm(self, change: verify.Change, before: Before) -> bool:
         """Whether it was watched long enough before the step without changing, or has shown that it is no clock."""
-        if _place(change) in self._seen.calm:
-            return True
+        own = before.target is not None and before.target.editable and before.target.key in _sources(change)
+        if own or _place(change) in self._seen.calm:
+            return True  # a field that is written in is no clock
         keys, since = _sources(change), before.at - verify.PROBATION
         lately = any(one.key in keys and one.at < before.at for one in self._tree.heard(since))
         # A page comes after the window: that one is watched says nothing of what is new in it.

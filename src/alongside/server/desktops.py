@@ -96,7 +96,7 @@ class Desktops:
         self._starts: set[asyncio.Task[Desktop]] = set()
 
     async def __aenter__(self) -> Self:
-        self._open[USER] = Desktop(USER, Driver(USER, "user", self._child))
+        self._open[USER] = Desktop(USER, Driver(USER, "user", self._child, acting=self.user_acting))
         return self
 
     async def __aexit__(self, *_: object) -> None:

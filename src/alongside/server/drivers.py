@@ -32,16 +32,17 @@ _GRACE = 1.0
 class Driver:
     """The driver of one desktop.
 
-    The highest numbers it gave to elements and windows are kept here and handed to the next process, so that no
-    number ever names something else.
+    The highest numbers it gave to elements and windows, and which window has which id, are kept here and handed to the
+    next process: no number ever names something else, and a window keeps its id.
     """
 
-    def __init__(self, desktop: str, kind: str, spawn: Spawn) -> None:
-        self.desktop, self.kind = desktop, kind
+    def __init__(self, desktop: str, kind: str, spawn: Spawn, *, acting: bool = True) -> None:
+        self.desktop, self.kind, self._acting = desktop, kind, acting
         self.pid = 0
         self.restarts = 0
         self._spawn = spawn
         self._first = {"first_ref": 1, "first_window": 1}
+        self._ids: list[Any] = []
         self._link: Link | None = None
         self._starting: asyncio.Task[Link] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -63,17 +64,26 @@ class Driver:
         ``Unavailable`` where it died during the call: then it is not known what was done, and nothing is sent again.
         """
         link = await self.ready()
+
+        def hear(event: dict[str, Any]) -> None:
+            self._note(event)
+            if heard:
+                heard(event)
+
         try:
-            reply = await link.call(method, params, heard=heard)
+            return await link.call(method, params, heard=hear)
         except LinkClosed:
             raise Unavailable(
                 f"The driver of {self.desktop} died during this {method}. Whether it was carried out is unknown; "
                 "nothing is sent again. The next call finds a new driver; refs from before are stale.",
                 next="look, and see what is there now",
             ) from None
+
+    def _note(self, told: dict[str, Any]) -> None:
+        """Keep the numbers that a driver tells of, however its call ends."""
         for name in self._first:
-            self._first[name] = max(self._first[name], int(reply.result.get(name.replace("first", "next"), 0)))
-        return reply
+            self._first[name] = max(self._first[name], int(told.get(name.replace("first", "next"), 0)))
+        self._ids = told.get("ids", self._ids)
 
     async def close(self) -> None:
         """End the process; it is not started again."""
@@ -92,7 +102,13 @@ class Driver:
         except OSError as wrong:
             raise Unavailable(f"The driver of {self.desktop} cannot be started: {wrong}", next="status()") from None
         link = await Link.over(sock, _nothing_to_ask)
-        greeting = {"desktop": self.desktop, "kind": self.kind, **self._first}
+        greeting = {
+            "desktop": self.desktop,
+            "kind": self.kind,
+            "acting": self._acting,
+            "ids": self._ids,
+            **self._first,
+        }
         try:
             self.pid = int((await link.call("hello", greeting, timeout=_HELLO)).result["pid"])
         except (AlongsideError, KeyError, TypeError, ValueError) as wrong:
