@@ -33,6 +33,10 @@ PROGRAMS = {
 }
 
 
+def step(do: str, target: Any = None, **rest: Any) -> Step:
+    return {"do": do, **({} if target is None else {"target": target}), **rest}
+
+
 @dataclass(frozen=True)
 class Answer:
     """What an act answered: its outcomes, its text, and how long it took (seconds)."""
