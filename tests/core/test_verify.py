@@ -75,7 +75,7 @@ def test_only_a_cell_takes_a_formula(do: dict[str, Any], target: Element | None,
 
 
 @pytest.mark.parametrize(
-    ("shown", "judged"), [("7", True), ("3", None), ("", False), (None, False), ("#DIV/0!", True), ("=A1", True)]
+    ("shown", "judged"), [("7", True), ("3", None), ("", None), (None, None), ("#DIV/0!", True), ("=A1", True)]
 )
 def test_a_formula_is_believed_by_its_result(shown: str | None, judged: bool | None) -> None:
     assert computed(CELL, replace(CELL, value=shown)) is judged
@@ -241,3 +241,19 @@ def test_a_step_that_makes_no_sense_for_its_target_is_not_sent(
 def test_a_progress_bar_is_no_evidence(snapshot_of: Callable[..., Snapshot]) -> None:
     bar = Element("bar", "progressbar", "Loading", value="3")
     assert changes(snapshot_of(bar), snapshot_of(replace(bar, value="4")), still) == []
+
+
+@pytest.mark.parametrize("do", ["set", "clear"])
+@pytest.mark.parametrize(("role", "can"), [("label", False), ("menuitem", False), ("textbox", True), ("cell", True)])
+def test_a_label_is_not_set(do: str, role: str, can: bool) -> None:
+    step = Step.parse({"do": do, "target": 12, **({"value": "x"} if do == "set" else {})})
+    assert (impossible(step, Element("e", role, "Name")) == "") is can
+
+
+def test_what_is_hidden_is_no_evidence(snapshot_of: Callable[..., Snapshot]) -> None:
+    """An application changes the items of its closed menus as it likes."""
+    item = Element("item", "menuitem", "Save All", states=frozenset({"hidden", "disabled"}))
+    now = replace(item, states=frozenset({"hidden"}))
+    assert changes(snapshot_of(item), snapshot_of(now), still) == []
+    assert changes(snapshot_of(), snapshot_of(now), still) == []
+    assert changes(snapshot_of(now), snapshot_of(), still) == []

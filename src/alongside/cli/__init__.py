@@ -11,7 +11,10 @@ _COMMANDS = {
     "demo": ("watch a client fill in three applications in a sandbox", "alongside demo"),
     "doctor": ("say what works here, what is missing, and how to mend it", "alongside doctor"),
     "look": ("list the windows of your desktop, or read one", 'alongside look "Text Editor" --find Save'),
-    "act": ("carry out steps in a window of your desktop", 'alongside act Settings "set Name=Ada" "click Save"'),
+    "act": (
+        "carry out steps in a window of your desktop",
+        'alongside act --user-desktop Settings "set Name=Ada" "click Save"',
+    ),
     "config": ("print the lines that add Alongside to a client", "alongside config claude-code"),
 }
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from alongside.cli.own import FAILED, USAGE, asked
-from alongside.core.errors import Invalid
+from alongside.core.errors import Invalid, NeedsSandbox
 from alongside.core.outcomes import Mark
 from alongside.core.steps import FORMS, Step
 from alongside.core.targets import ByRef
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{_FORMS}\n{parser.epilog}"
     parser.add_argument("window", help="title or part of it, app:NAME, pid:N or active")
     parser.add_argument("steps", nargs="+", metavar="STEP", help="what to do, in order")
+    parser.add_argument("--user-desktop", action="store_true", help="your leave to act there; nothing is sent without")
     parser.add_argument("--json", action="store_true", help="print the outcomes as JSON")
 
 
@@ -47,12 +48,23 @@ def run(options: argparse.Namespace) -> int:
     except Invalid as error:
         print(error, file=sys.stderr)  # noqa: T201
         return USAGE
+    if not options.user_desktop:
+        print(_no_leave(), file=sys.stderr)  # noqa: T201
+        return USAGE
 
     def told(reply: Reply) -> int:
         print(json.dumps(reply.result, ensure_ascii=False) if options.json else reply.result["text"])  # noqa: T201
         return max((_WORTH.get(one["mark"], FAILED) for one in reply.result["outcomes"]), default=0)
 
-    return asked("act", {"window": options.window, "steps": steps}, told)
+    return asked("act", {"window": options.window, "steps": steps}, told, acting=True)
+
+
+def _no_leave() -> NeedsSandbox:
+    return NeedsSandbox(
+        "Acting on your own desktop has to be allowed; nothing was sent. Only steps that disturb nothing are sent "
+        "there.",
+        next="the same again with --user-desktop",
+    )
 
 
 def parse(written: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +16,38 @@ if TYPE_CHECKING:
     from alongside.link.channel import Reply
 
 USAGE, FAILED = 2, 3
+# The call that an error names is one of the server's tools: what to do in a shell instead.
+_CALL = re.compile(r"(desktop|launch|windows|look|act|status)\b\(?")
+_IN_A_SHELL = {
+    "desktop": "alongside doctor; sandboxes are started by a client of `alongside serve`",
+    "launch": "sandboxes and what runs in them are started by a client of `alongside serve`",
+    "windows": "alongside look",
+    "look": "alongside look WINDOW",
+    "act": "alongside act --help",
+    "status": "alongside doctor",
+}
 
 
-def asked(method: str, params: dict[str, Any], told: Callable[[Reply], int]) -> int:
-    """Ask a fresh driver once, hand its answer to ``told`` and come back with the exit code."""
+def asked(method: str, params: dict[str, Any], told: Callable[[Reply], int], *, acting: bool = False) -> int:
+    """Ask a fresh driver once, hand its answer to ``told`` and come back with the exit code.
+
+    ``acting`` is the person's leave to act on their desktop.
+    """
     try:
-        return told(asyncio.run(_ask(method, params)))
+        return told(asyncio.run(_ask(method, params, acting=acting)))
     except AlongsideError as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        print(in_a_shell(error), file=sys.stderr)  # noqa: T201
         return USAGE if isinstance(error, Invalid) else FAILED
     except KeyboardInterrupt:
         return 130
 
 
-async def _ask(method: str, params: dict[str, Any]) -> Reply:
-    async with Desktops(user_acting=True) as desktops:
+def in_a_shell(error: AlongsideError) -> str:
+    """An error as one reads it in a shell: with the command that helps, where it names a tool of the server."""
+    call = _CALL.match(error.next or "")
+    return str(type(error)(error.message, next=_IN_A_SHELL[call[1]] if call else error.next))
+
+
+async def _ask(method: str, params: dict[str, Any], *, acting: bool) -> Reply:
+    async with Desktops(user_acting=acting) as desktops:
         return await desktops.user.call(method, params)

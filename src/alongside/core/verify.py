@@ -41,6 +41,7 @@ _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "press
 # Browsers make a text anew when it changes.
 _TEXTS = frozenset({"label", "text", "paragraph", "status", "timer"})
 _CHOSEN = frozenset({"option", "row", "cell", "treeitem", "tab", "menuitem", "menuitemradio", "radio"})
+_UNSET = frozenset({"label", "heading", "img", "link", "menu", "menuitem", "separator", "progressbar"})
 # They move by themselves all the time.
 _MOVING = frozenset({"progressbar", "timer", "marquee", "scrollbar"})
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
@@ -74,6 +75,8 @@ def impossible(step: Step, target: Element | None) -> str:
     """Why a step can make no sense for its target, whatever is sent: empty where it can."""
     if target is None or step.check is not None:
         return ""
+    if step.do in {"set", "clear"} and target.role in _UNSET:
+        return "it cannot be edited; name the field itself, by its ref"
     if step.do in {"check", "uncheck", "toggle"} and not target.knows & {"checked", "pressed"}:
         return "it has no state to check; click it"
     if step.do == "select" and step.value is None:
@@ -85,6 +88,11 @@ def impossible(step: Step, target: Element | None) -> str:
     return ""
 
 
+def shows(element: Element) -> bool:
+    """Whether a change of an element can be an effect: what is hidden (a closed menu's item) changes as it likes."""
+    return "hidden" not in element.states and element.role not in _MOVING
+
+
 def is_formula(step: Step, target: Element | None) -> bool:
     """Whether a cell is to be given a formula: it then shows the result, not what was set."""
     return step.do == "set" and target is not None and target.role == "cell" and (step.value or "").startswith("=")
@@ -93,7 +101,7 @@ def is_formula(step: Step, target: Element | None) -> bool:
 def computed(before: Element, after: Element) -> bool | None:
     """Whether a cell shows the result of a new formula; None where it shows what it showed before."""
     if after.value in {None, ""}:
-        return False
+        return None  # an error such as #DIV/0! is published as no text at all
     return True if after.value != before.value else None
 
 
@@ -147,18 +155,18 @@ def changes(before: Snapshot, after: Snapshot, restless: Callable[[Element], boo
     found = [
         Change(element, "added", element.role in _TEXTS)
         for element in came
-        if (element.name or element.value) and not _inside(element, after, restless)
+        if (element.name or element.value) and shows(element) and not _inside(element, after, restless)
     ]
     for element in after:
         old = before.by_key.get(element.key)
-        if old is None or element.role in _MOVING:
+        if old is None or not (shows(element) or shows(old)):
             continue
         if _differs(old, element) and not _inside(element, after, restless) and not _clock(old, element):
             found.append(Change(element, "changed", _only_text(old, element)))
     found += [
         Change(element, "removed", element.role in _TEXTS)
         for element in went
-        if (element.name or element.value) and not _inside(element, before, restless)
+        if (element.name or element.value) and shows(element) and not _inside(element, before, restless)
     ]
     return sorted(found, key=lambda one: (one.text, one.kind != "changed"))
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alongside.core import targets
-from alongside.core.errors import Ambiguous, Disabled, IdentityChanged, NotFound, Resized, Stale
+from alongside.core.errors import (
+    Ambiguous,
+    Disabled,
+    IdentityChanged,
+    NotFound,
+    Offscreen,
+    Resized,
+    Stale,
+    TargetError,
+)
 from alongside.core.outline import element_line, quote
 
 if TYPE_CHECKING:
@@ -73,6 +82,8 @@ class Aim:
         """For typing without a target: the focused text element, else the largest that one can type into."""
         if step.do != "type":
             return None
+        if not seen.snapshot.elements:
+            return None  # a window without a tree: to whatever has its keyboard
         seen = await self._desktop.read(self._window)
         fields = [one for one in seen.snapshot if one.editable and not one.states & {"hidden"}]
         # A cell last: the current one of Qt's trees and tables says that it is focused when something else is.
@@ -99,21 +110,22 @@ class Aim:
             next=f'look("{self._window.id}", view="raw", find="menu")',
         )
 
-    async def guarded(self, step: Step, element: Element, seen: Seen) -> Element:
-        """The element read again, if it is still what was looked at; nothing is sent to another."""
+    async def guarded(self, step: Step, element: Element, seen: Seen, *, named: bool = True) -> Element:
+        """The element read again, if it is still what was looked at; nothing is sent to another.
+
+        What was ``named`` is found again, once, where it is gone, changed or out of sight: on another tab, say.
+        """
         now = await self._tree.read(element, deadline=min(1.0, max(0.1, step.timeout)))
-        look = f'look("{self._window.id}")'
+        wrong = self._changed(step, element, now)
         if now is None:
             self._desktop.refs.retire(element.key)
-            if not isinstance(step.target, targets.ByName):
-                raise Stale(f"{self.line(element)} is gone.", next=look)
+        if wrong is not None:
+            if not named or not isinstance(step.target, targets.ByName):
+                raise wrong
             fresh = await self._desktop.read(self._window)
-            return targets.resolve(step.target, fresh.snapshot, self._desktop.refs, describe=self.line)
-        seen_as = self._desktop.identity(element) if isinstance(step.target, targets.ByRef) else _identity(element)
-        # Some combos are named by what they show.
-        if seen_as != _identity(now) and not (now.role == "combobox" and now.name == now.value):
-            ref, (role, name) = self._desktop.ref(now, self._window.id), seen_as
-            raise IdentityChanged(f"[{ref}] {role} {quote(name)} is now {element_line(now, None)}.", next=look)
+            found = targets.resolve(step.target, fresh.snapshot, self._desktop.refs, describe=self._told_apart)
+            return await self.guarded(step, found, fresh, named=False)
+        assert now is not None  # noqa: S101 - else it were wrong
         if not now.enabled and step.do not in {"hover", "focus"}:
             ref = self._desktop.ref(now, self._window.id)
             raise Disabled(
@@ -122,6 +134,20 @@ class Aim:
             )
         seen.snapshot = seen.snapshot.with_element(now)
         return now
+
+    def _changed(self, step: Step, element: Element, now: Element | None) -> TargetError | None:
+        """What is wrong with an element that was looked at and is read again; None if nothing is."""
+        look = f'look("{self._window.id}")'
+        if now is None:
+            return Stale(f"{self.line(element)} is gone.", next=look)
+        seen_as = self._desktop.identity(element) if isinstance(step.target, targets.ByRef) else _identity(element)
+        # Some combos are named by what they show.
+        if seen_as != _identity(now) and not (now.role == "combobox" and now.name == now.value):
+            ref, (role, name) = self._desktop.ref(now, self._window.id), seen_as
+            return IdentityChanged(f"[{ref}] {role} {quote(name)} is now {element_line(now, None)}.", next=look)
+        if "hidden" in now.states - element.states:
+            return Offscreen(f"{self.line(element)} was in sight, and is hidden now; nothing was sent.", next=look)
+        return None
 
     async def subject(self, step: Step, element: Element | None, seen: Seen) -> Element | None:
         """The element whose state is judged: the check's own target, or the step's."""

@@ -34,6 +34,8 @@ _BROWSERS = frozenset({"Chromium", "Firefox"})
 _QUIET = 0.08
 # A reading is good for this long where no event tells of what comes and goes (seconds).
 _FRESH = 1.0
+# A window that is being judged is not read for longer (seconds).
+_WALK = 2.0
 # Steps that may be meant to end an application.
 _ENDS = frozenset({"click", "invoke", "key", "menu", "double_click"})
 # Steps that may act on anything: judged by what changes.
@@ -133,9 +135,11 @@ class Judge:
     async def judge(self, step: Step, before: Before, wanted: Check | None, deadline: float) -> Verdict:
         """Read back until there is evidence, or until ``deadline`` (monotonic seconds)."""
         # Judged by what changes anywhere, where the step does not say what its target must show.
+        # Typing is judged by its own text where it can be read: Return in a text changes menus and toolbars as well.
+        typed = step.do == "type" and before.target is not None and before.target.value is not None
         anywhere = step.check is None and (
-            step.do in ANYTHING
-            or (wanted is None and not verify.is_formula(step, before.target))
+            (step.do in ANYTHING and not typed)
+            or (wanted is None and not typed and not verify.is_formula(step, before.target))
             or _unknowable(step, before.target, wanted)
         )
         wait = 0.003
@@ -269,7 +273,7 @@ class Judge:
     async def _walk(self, before: Before) -> Verdict | None:
         """What differs in the whole window."""
         try:
-            seen = await self._desktop.read(self._window)
+            seen = await self._desktop.read(self._window, deadline=_WALK)
         except (AppGone, AppHung, Unavailable):
             return None
         verdict = await self._believed(verify.changes(before.snapshot, seen.snapshot, seen.is_restless), before)

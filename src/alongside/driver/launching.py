@@ -45,8 +45,8 @@ async def launch(desktop: Desktop, application: str, arguments: Sequence[str], d
                 raise AppGone(f"{quote(application, 80)} ended without a window: {quote(told, 600)}")
             if now - ended_at > _HANDED_OVER:
                 raise OpenedElsewhere(
-                    f"{quote(application, 80)} ended at once and no window came up here: an instance that was already "
-                    "running may have taken it over.",
+                    f"{quote(application, 80)} ended ({quote(told, 400)}) and no window came up here: it may have "
+                    "failed, or an instance that was already running has taken it over.",
                     next="windows()",
                 )
         if now > end:

@@ -90,11 +90,18 @@ class Sandbox:
 
         `folder` appears in its home under its own name; `visible` are host paths shown read-only where they are.
         Returns once the container exists: `spawn_driver` works at once, `spawn` waits for display and bus.
-        Raises Unavailable (programs missing, no containment possible) and Invalid (the folder).
+        Raises Unavailable (programs missing, no containment possible, none that keeps the folder read-only) and Invalid
+        (the folder).
         """
         plan = plans.make(name, size, folder, visible)
         refusals: list[str] = []
         for containment in (mode,) if mode else get_args(plans.Containment):
+            if containment == "best effort" and folder and not folder.writable:
+                why = f" ({'; '.join(refusals)})" if refusals else ""
+                raise Unavailable(
+                    f"folder {folder.path}: nothing can keep it read-only on this machine{why}; no sandbox was started",
+                    next="share it with writable=true if it may be changed, or start without a folder",
+                )
             plan["mode"] = containment
             sandbox = cls(name, containment, size)
             try:
@@ -151,7 +158,7 @@ class Sandbox:
         try:
             await asyncio.wait_for(self._ended.wait(), _STOP_S)
         except TimeoutError:
-            raise Unavailable(f"{self.id} was ended, but processes were still there after {_STOP_S:g} s") from None
+            raise Unavailable(f"after {_STOP_S:g} s its keeper has not said that nothing is left") from None
 
     async def _contain(self, plan: plans.Plan) -> None:
         if plan["mode"] == "bubblewrap" and "bwrap" not in plan["programs"]:

@@ -21,10 +21,9 @@ async def carry_out(tool: Tool, arguments: dict[str, Any], house: House, journal
     """The answer of a tool; every error becomes one that says what was wrong and what to do."""
     began = time.monotonic()
     outcome = "cancelled"
-    record: dict[str, Any] = {}
     try:
         answer = await tool.run(_judged(tool, arguments), house)
-        outcome, record = "failed" if answer.failed else "done", answer.record
+        outcome = "failed" if answer.failed else "done"
     except AlongsideError as error:
         outcome, answer = error.reason, Answer(str(error), failed=True)
     except Exception as error:  # noqa: BLE001 - a client must never wait for an answer in vain
@@ -32,7 +31,7 @@ async def carry_out(tool: Tool, arguments: dict[str, Any], house: House, journal
         outcome, answer = "broken", Answer(f"{tool.name} broke: {error!r:.500}\nnext: status()", failed=True)
     finally:
         milliseconds = round((time.monotonic() - began) * 1000, 1)
-        journal.write({"tool": tool.name, "ms": milliseconds, "outcome": outcome, **record})
+        journal.write({"tool": tool.name, "ms": milliseconds, "outcome": outcome, **house.record})
     return answer
 
 

@@ -25,7 +25,7 @@ USER = "user"
 LIMIT = 50.0
 """Seconds a call may take without a sign of progress; clients give up at 60."""
 _START = 'desktop(action="start")'
-_STOP = 10.0
+_STOP = 12.0
 _OWNER = re.compile(r"(user|s\d+)\.\d+")
 
 
@@ -170,12 +170,17 @@ class Desktops:
             raise
 
     async def stop(self, desktop: str) -> None:
+        """End a sandbox; ``Unavailable`` where something of it may still run."""
         found = self.get(desktop)
         if found.sandbox is None:
             raise Invalid("The person's desktop cannot be stopped.", next='desktop(action="list")')
         del self._open[found.id]
         self._gone[found.id] = "it was stopped"
-        await _finished(asyncio.create_task(self._close(found)))
+        closing = asyncio.create_task(self._close(found))
+        await _finished(closing)
+        if wrong := closing.result():
+            self._gone[found.id] = "it was stopped, but whether everything in it has ended is not known"
+            raise Unavailable(f"{found.id} was told to stop, but its end was not confirmed: {wrong}", next="status()")
 
     async def _start(self, name: str, size: tuple[int, int], folder: Path | None, *, writable: bool) -> Desktop:
         # Only where a sandbox is wanted: a machine that has none still lists its tools.
@@ -203,13 +208,18 @@ class Desktops:
         try:
             await desktop.driver.ready()
         except AlongsideError:
-            await self.stop(name)
+            with contextlib.suppress(AlongsideError):  # why it did not start is what the caller has to hear
+                await self.stop(name)
             raise
         return desktop
 
     def _unwanted(self, starting: asyncio.Task[Desktop]) -> None:
+        async def stop(desktop: str) -> None:
+            with contextlib.suppress(AlongsideError):  # nobody waits for it; what went wrong is on stderr
+                await self.stop(desktop)
+
         if not starting.cancelled() and not starting.exception():
-            self._stopping = asyncio.create_task(self.stop(starting.result().id))
+            self._stopping = asyncio.create_task(stop(starting.result().id))
 
     async def _child(self) -> tuple[socket.socket, End]:
         child = await asyncio.to_thread(self._head_start.take)
@@ -227,7 +237,8 @@ class Desktops:
         return running[0] if running else None
 
     @staticmethod
-    async def _close(desktop: Desktop) -> None:
+    async def _close(desktop: Desktop) -> str:
+        """End its driver and sandbox; what may be left of them, where something may."""
         # The driver first: it must know that it is not to be started again. The sandbox does not wait for it.
         works = [desktop.driver.close(), *([desktop.sandbox.stop()] if desktop.sandbox else [])]
         try:
@@ -235,6 +246,10 @@ class Desktops:
                 await asyncio.gather(*works)
         except (AlongsideError, OSError, TimeoutError) as wrong:
             print(f"alongside: {desktop.id} did not end as it should: {wrong!r}", file=sys.stderr)  # noqa: T201
+            # With a sandbox everything in it has ended, whatever was wrong with its driver.
+            if desktop.sandbox is None or desktop.sandbox.alive:
+                return wrong.message if isinstance(wrong, AlongsideError) else f"not within {_STOP:g} s"
+        return ""
 
 
 async def _inside(sandbox: Sandbox, exits: dict[int, asyncio.Event], ledger: int) -> tuple[socket.socket, End]:

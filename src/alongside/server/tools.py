@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from alongside.core.errors import AlongsideError, Invalid, NeedsSandbox
+from alongside.core.ladder import TECHNIQUES
 from alongside.core.steps import FIELDS, FORMS, MODIFIERS, Step
 from alongside.server import machine
 
@@ -46,12 +47,11 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool says: text for the model, an image, whether it failed, and what the journal keeps of it."""
+    """What a tool says: text for the model, an image, and whether it failed."""
 
     text: str
     image: Image | None = None
     failed: bool = False
-    record: dict[str, Any] = field(default_factory=dict)
 
 
 Say = Callable[[float, float | None, str], None]
@@ -60,10 +60,15 @@ Say = Callable[[float, float | None, str], None]
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What the tools work with. ``say`` is None where nobody asked for progress."""
+    """What the tools work with during one call.
+
+    ``say`` is None where nobody asked for progress. ``record`` is what the journal keeps of the call; it is filled in
+    as things get known, so that it is true of a call that fails as well.
+    """
 
     desktops: Desktops
     say: Say | None = None
+    record: dict[str, Any] = field(default_factory=dict)
 
 
 class Arguments(BaseModel):
@@ -176,7 +181,8 @@ async def _desktop(given: DesktopArguments, house: House) -> Answer:
         may = "read and write" if given.writable else "read"
         shared = f"; {given.folder!r} is {inside!r} inside, to {may}" if inside else ""
         lines = [_described(started) + shared, f'next: launch(app="...", desktop="{started.id}")']
-        return Answer("\n".join(lines), record={"desktop": started.id})
+        house.record["desktop"] = started.id
+        return Answer("\n".join(lines))
     if given.action == "stop":
         running = [one.id for one in desktops.sandboxes]
         which = given.id or (running[0] if len(running) == 1 else None)
@@ -184,8 +190,8 @@ async def _desktop(given: DesktopArguments, house: House) -> Answer:
             raise Invalid(
                 "Which one?" if running else "No sandbox is running.", next=f"`id`, one of: {', '.join(running)}"
             )
-        await desktops.stop(which)
-        return Answer(f"{which} is stopped; everything in it is gone.", record={"desktop": which})
+        await desktops.stop(_on(house, desktops.get(which)).id)
+        return Answer(f"{which} is stopped; everything in it is gone.")
     lines = [_described(one) for one in desktops.sandboxes]
     lines += [f"{name} is gone: {why}" for name, why in desktops.gone.items()]
     lines.append(f"user: the person's own desktop; {_allowed(desktops)}")
@@ -202,43 +208,51 @@ def _allowed(desktops: Desktops) -> str:
     return "windows, look" + (", act without disturbing" if desktops.user_acting else "; act is switched off")
 
 
+def _on(house: House, desktop: Desktop) -> Desktop:
+    """The desktop of a call, noted for the journal."""
+    house.record["desktop"] = desktop.id
+    return desktop
+
+
 async def _launch(given: LaunchArguments, house: House) -> Answer:
-    desktop = house.desktops.for_launch(given.desktop)
+    desktop = _on(house, house.desktops.for_launch(given.desktop))
     _permit(desktop, house.desktops, "launch")
     reply = await desktop.call("launch", {"app": given.app, "arguments": given.arguments})
-    return Answer(reply.result["text"], record={"desktop": desktop.id})
+    return Answer(reply.result["text"])
 
 
 async def _windows(given: WindowsArguments, house: House) -> Answer:
-    desktop = house.desktops.chosen(given.desktop)
+    desktop = _on(house, house.desktops.chosen(given.desktop))
     reply = await desktop.call("windows", {})
-    return Answer(reply.result["text"], record={"desktop": desktop.id})
+    return Answer(reply.result["text"])
 
 
 async def _look(given: LookArguments, house: House) -> Answer:
-    desktop = house.desktops.of_window(given.window, given.desktop)
+    desktop = _on(house, house.desktops.of_window(given.window, given.desktop))
     reply = await desktop.call("look", given.model_dump(exclude={"desktop"}, exclude_none=True))
     shown = reply.result.get("image")
     image = Image(shown["mime"], reply.data) if shown else None
-    return Answer(reply.result["text"], image, record={"desktop": desktop.id})
+    return Answer(reply.result["text"], image)
 
 
 async def _act(given: ActArguments, house: House) -> Answer:
     judge(given.steps)
-    desktop = house.desktops.of_window(given.window, given.desktop)
+    house.record["steps"] = [_kept(step, {}) for step in given.steps]
+    desktop = _on(house, house.desktops.of_window(given.window, given.desktop))
     _permit(desktop, house.desktops, "act")
 
     def heard(event: dict[str, Any]) -> None:
-        if house.say and "step" in event:
+        if "step" not in event:
+            return
+        house.record["step"] = event["step"]
+        if house.say:
             house.say(float(event["step"]) - 1, event.get("of"), str(event.get("what", "")))
 
     params = {"window": given.window, "steps": given.steps}
     reply = await desktop.call("act", params, heard=heard, patient=house.say is not None)
-    outcomes = reply.result.get("outcomes", [])
-    steps = [_kept(step, outcomes[i] if i < len(outcomes) else {}) for i, step in enumerate(given.steps)]
-    return Answer(
-        reply.result["text"], failed=bool(reply.result.get("failed")), record={"desktop": desktop.id, "steps": steps}
-    )
+    house.record.pop("step", None)  # each step has an outcome of its own now
+    house.record["steps"] = list(map(_kept, given.steps, reply.result["outcomes"]))
+    return Answer(reply.result["text"], failed=reply.result["failed"])
 
 
 def judge(steps: list[Any]) -> None:
@@ -268,13 +282,15 @@ def _permit(desktop: Desktop, desktops: Desktops, what: str) -> None:
 def _kept(step: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {name: outcome[name] for name in ("mark", "technique", "ms", "reason") if name in outcome}
     kept["do"] = step["do"]
+    if step.get("via") in TECHNIQUES:
+        kept["via"] = step["via"]
     typed = [step[name] for name in ("text", "value") if isinstance(step.get(name), str)]
     return {**kept, "characters": sum(map(len, typed))} if typed else kept
 
 
 async def _status(given: StatusArguments, house: House) -> Answer:
     desktops = house.desktops
-    asked = [desktops.get(given.desktop)] if given.desktop else [*desktops.sandboxes, desktops.user]
+    asked = [_on(house, desktops.get(given.desktop))] if given.desktop else [*desktops.sandboxes, desktops.user]
     lines = []
     for one in asked:
         lines.append(f"{one.id}:" if one.sandbox else f"user: {_allowed(desktops)}")

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,14 @@ if TYPE_CHECKING:
 
 # What runs whatever somebody wrote into it is not an application.
 _REFUSED = (".sh", ".desktop", ".deb", ".rpm", ".run", ".appimage", ".py", ".pl", ".bin", ".exe", ".msi", ".lnk")
+_SHELLS = frozenset(
+    (
+        *("sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "env", "xargs", "nohup", "setsid"),
+        *("sudo", "su", "doas", "pkexec", "apt", "apt-get", "aptitude", "dpkg", "rpm", "dnf", "zypper", "pacman"),
+    )
+)
+# These are launched with the file of a program, never with code.
+_INTERPRETER = re.compile(r"(python|perl|ruby|node|nodejs|lua|php|tclsh|wish|gjs|guile)[0-9.]*")
 _DATA = "/usr/local/share:/usr/share"
 _MOST_TOLD = 2_000
 
@@ -33,9 +43,13 @@ def _home() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What one kind of application needs: ``names`` of its executables, ``flags`` before the caller's arguments."""
+    """What one kind of application needs: ``names`` of its executables, ``flags`` before the caller's arguments.
+
+    ``refused`` are patterns of the options (lower case, without dashes and value) that no caller may give.
+    """
 
     names: tuple[str, ...]
+    refused: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     root_flags: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
@@ -85,28 +99,44 @@ _CHROMIUM = (
     "--ozone-platform=x11",
     "--disable-features=Translate,MediaRouter",
 )
+# Profile, debug port, extensions, the browser's own sandbox, and what it runs as a part of itself.
+_NOT_CHROMIUM = (
+    *("user-data-dir", "profile-*", "temp-profile", "remote-debugging-*", "inspect*", "g", "debug"),
+    *("load-extension", "load-and-launch-app", "disable-extensions-except", "enable-remote-extensions"),
+    *("install-extension", "extension*", "no-sandbox", "disable-*sandbox*"),
+    *("*-cmd-prefix", "gpu-launcher", "browser-subprocess-path"),
+)
+_NOT_FIREFOX = (
+    *("p", "profile", "profilemanager", "createprofile", "app", "install-*"),
+    *("start-debugger-server", "remote-debugging-*", "remote-allow-*", "marionette"),
+)
+_NOT_LIBREOFFICE = ("env:*", "accept")
 # Root has no sandbox of Chromium's own; --test-type keeps it from saying so in every window.
 _AS_ROOT = ("--no-sandbox", "--test-type")
 KINDS = (
     Kind(
         ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge", "brave-browser"),
+        _NOT_CHROMIUM,
         _CHROMIUM,
         _AS_ROOT,
         prepare=_chromium_profile,
     ),
     Kind(
         ("firefox", "firefox-esr"),
+        _NOT_FIREFOX,
         ("--no-remote", "--new-instance"),
-        environment={"MOZ_DISABLE_AUTO_SAFE_MODE": "1"},
+        # As root in a sandbox its own sandbox cannot map its user, and every page's process would crash.
+        environment={"MOZ_DISABLE_AUTO_SAFE_MODE": "1", "MOZ_ASSUME_USER_NS": "0"},
         prepare=_firefox_profile,
     ),
     Kind(
         ("soffice", "libreoffice", "localc", "lowriter", "loimpress", "lodraw"),
+        _NOT_LIBREOFFICE,
         ("--norestore", "--nologo", "--nofirststartwizard"),
         environment={"SAL_USE_VCLPLUGIN": "gtk3"},
         prepare=_libreoffice_profile,
     ),
-    Kind(("code", "codium", "electron"), ("--force-renderer-accessibility",), _AS_ROOT),
+    Kind(("code", "codium", "electron"), _NOT_CHROMIUM, ("--force-renderer-accessibility",), _AS_ROOT),
 )
 # For everything that is started, whatever it is (GTK, Qt, Java and browsers each read their own).
 ENVIRONMENT = {
@@ -138,7 +168,8 @@ class Apps:
         """Start one by its command, its path, or the name that menus show; its process id."""
         command = find(application)
         kind = kind_of(command[0])
-        argv = [*command[:1], *command[1:]]
+        check_arguments(command, arguments)
+        argv = [*command]
         environment = {**os.environ, **ENVIRONMENT}
         if kind is not None:
             argv += [*kind.prepare(), *kind.flags, *(kind.root_flags if os.geteuid() == 0 else ())]
@@ -198,10 +229,10 @@ def find(application: str) -> list[str]:
     if "/" in name:
         path = Path(name).expanduser()
         if path.is_file() and os.access(path, os.X_OK):
-            return [str(path)]
+            return [_application(str(path))]
         raise NotFound(f"There is no program at {application!r:.200}.", next="launch it by its name")
     if found := shutil.which(name):
-        return [found]
+        return [_application(found)]
     listed = list(_entries())
     for shown, command in listed:
         if plain(shown) == plain(name):
@@ -211,10 +242,44 @@ def find(application: str) -> list[str]:
     raise NotFound(f"No application is called {application!r:.80} here.{hint}", next="install it, or use another")
 
 
+def _application(path: str) -> str:
+    if shells := _names(path) & _SHELLS:
+        raise Refused(
+            f"{min(shells)} runs commands or installs; only applications are launched.",
+            next="launch the application itself",
+        )
+    return path
+
+
 def kind_of(command: str) -> Kind | None:
     """The row of the table for an executable."""
-    name = Path(command).name
-    return next((kind for kind in KINDS if name in kind.names), None)
+    return next((kind for kind in KINDS if _names(command) & {*kind.names}), None)
+
+
+def check_arguments(command: Sequence[str], arguments: Sequence[str]) -> None:
+    """``Refused`` for code given to an interpreter, and for the options that a kind of application is not given."""
+    if any(map(_INTERPRETER.fullmatch, _names(command[0]))):
+        # A menu's command may name the program already.
+        program = [*command[1:], *arguments][:1]
+        if not program or program[0].startswith("-") or not Path(_home(), program[0]).is_file():
+            raise Refused(
+                f"{command[0]!r:.80} is an interpreter: it is launched with the file of a program, not with code.",
+                next=f'launch("{Path(command[0]).name:.40}", arguments=["/path/to/program.py"])',
+            )
+    kind = kind_of(command[0])
+    for argument in arguments:
+        option = argument.lstrip("-").partition("=")[0].lower()
+        if kind and argument.startswith("-") and any(fnmatchcase(option, pattern) for pattern in kind.refused):
+            raise Refused(
+                f"{argument!r:.80} is refused: profile, debug port, extensions and sandbox of an application are not "
+                "chosen by the caller.",
+                next="launch it without",
+            )
+
+
+def _names(command: str) -> set[str]:
+    """The name of a program, and that of what it is a link to."""
+    return {Path(command).name, Path(command).resolve().name}
 
 
 def _entries() -> Iterator[tuple[str, list[str]]]:

@@ -9,6 +9,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from alongside.core.errors import AlongsideError, NeedsSandbox, Unavailable
+from alongside.core.geometry import Point
 from alongside.core.ports import Act, Delivery, Passed, Row
 from alongside.platforms.linux import apps, xtest
 from alongside.platforms.linux.atspi import actions
@@ -45,6 +46,8 @@ class LinuxDesktop:
         self.bus = bus
         self._x, self._events = x, events
         self._apps = apps.Apps()
+        # Where and when the agent's pointer clicked last.
+        self.pressed, self.pressed_at = Point(0, 0), 0.0
 
     @classmethod
     async def open(cls, kind: str, ledger: Ledger) -> LinuxDesktop:

@@ -6,6 +6,8 @@ and one of them ends GTK 4.8 (measured).
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING
 
 from dbus_fast import Variant
@@ -13,7 +15,7 @@ from dbus_fast import Variant
 from alongside.core.errors import AppHung
 from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
-from alongside.core.targets import plain
+from alongside.core.targets import only
 from alongside.platforms.linux.atspi.bus import (
     ACCESSIBLE,
     ACTION,
@@ -57,6 +59,11 @@ _HOLDERS = frozenset({"combobox", "list", "listbox", "tree", "table", "tablist",
 # What names the row that it is in (GTK 4's rows have no names).
 _TEXTS = frozenset({"label", "text"})
 _CHOICES = frozenset({"option", "menuitem", "menuitemradio", "tab", "row", "cell", "treeitem", "radio"})
+
+
+# Python takes more for a number: "1_000", "nan", digits of every script.
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_CODE = re.compile(r"-?0\d", re.ASCII)
 
 
 def _node(element: Element) -> Node:
@@ -149,20 +156,25 @@ async def selection(bus: Bus, act: Act) -> Delivery:
     if index is None or index < 0:
         raise Passed("it has no place among its siblings")
     # Chromium clears a selection by a click on what is selected (measured).
-    clears = origin_of(container).toolkit not in {"Chromium", "Firefox"}
+    cleared, clears = False, origin_of(container).toolkit not in {"Chromium", "Firefox"}
     if clears and "multiselectable" not in container.states and container.role in {"table", "tree", "list", "listbox"}:
-        await bus.try_call(Call(_node(container), SELECTION, "ClearSelection"))
+        cleared = bool(await bus.try_call(Call(_node(container), SELECTION, "ClearSelection")))
     told = f"selection of {quote(child.name, 60)}"
-    return await _send(bus, Call(_node(container), SELECTION, "SelectChild", "i", (int(index),)), told)
+    try:
+        return await _send(bus, Call(_node(container), SELECTION, "SelectChild", "i", (int(index),)), told)
+    except Passed as why:
+        if not cleared:
+            raise
+        # Something was sent: what is selected now is read, and tells whether another way is to be tried.
+        return Delivery(f"the selection was cleared; {why}")
 
 
 def _choice(act: Act, wanted: str) -> Element:
     options = [one for one in act.snapshot.below(act.the_element()) if one.role in _CHOICES]
-    for same in (lambda name: name == wanted, lambda name: plain(name) == plain(wanted)):
-        found = [one for one in options if same(one.name)]
-        if found:
-            return found[0]
-    raise Passed(f"no option {quote(wanted, 60)} is in the tree")
+    option = only(wanted, options, act.snapshot)
+    if option is None:
+        raise Passed(f"no option {quote(wanted, 60)} is in the tree")
+    return option
 
 
 async def value(bus: Bus, act: Act) -> Delivery:
@@ -170,12 +182,13 @@ async def value(bus: Bus, act: Act) -> Delivery:
     element = act.the_element()
     if not _has(element, VALUE) or element.role == "combobox":
         raise Passed("it holds no number")
-    try:
-        number = float(act.step.value or "")
-    except ValueError:
-        raise Passed("what is to be set is no number") from None
+    given = act.step.value or ""
+    if not _NUMBER.fullmatch(given) or not math.isfinite(float(given)):
+        raise Passed("what is to be set is no number")
+    if element.role in {"cell", "gridcell"} and _CODE.match(given):
+        raise Passed("what begins with a 0 is a text in a cell")
     node = _node(element)
-    call = Call(node, PROPERTIES, "Set", "ssv", (VALUE, "CurrentValue", Variant("d", number)))
+    call = Call(node, PROPERTIES, "Set", "ssv", (VALUE, "CurrentValue", Variant("d", float(given))))
     return await _send(bus, call, "value")
 
 
@@ -196,9 +209,14 @@ async def text(bus: Bus, act: Act) -> Delivery:
         raise Passed("it does not tell where its caret is")
     if await bus.try_call(Call(node, TEXT, "GetNSelections")):
         raise Passed("typing would replace its selection")
-    delivery = await _send(bus, Call(node, EDITABLE, "InsertText", "isi", (caret, new, len(new.encode()))), "text")
+    # Qt counts in UTF-16 units and reads on behind a text that is shorter than it was told; the others take bytes, and
+    # characters for the caret (measured: memory of the application came into a document).
+    units = len(new.encode("utf-16-le")) // 2
+    qt = origin_of(element).toolkit == "Qt"
+    length, step_on = (units, units) if qt else (len(new.encode()), len(new))
+    delivery = await _send(bus, Call(node, EDITABLE, "InsertText", "isi", (caret, new, length)), "text")
     # GTK moves the caret with the text; Qt leaves it.
-    await bus.try_call(Call(node, TEXT, "SetCaretOffset", "i", (caret + len(new),)))
+    await bus.try_call(Call(node, TEXT, "SetCaretOffset", "i", (caret + step_on,)))
     return delivery
 
 

@@ -395,4 +395,12 @@ def _chosen(raw: Raw) -> str | None:
 
 def _placed(again: Element, before: Element) -> Element:
     """The new reading in the old one's place of the tree."""
-    return replace(again, key=before.key, depth=before.depth, parent=before.parent, more=before.more)
+    old, new = origin_of(before), origin_of(again)
+    return replace(
+        again,
+        key=before.key,
+        depth=before.depth,
+        parent=before.parent,
+        more=before.more,
+        extra=new._replace(huge=old.huge, at=old.at),
+    )

@@ -13,7 +13,6 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from alongside.core.errors import AppGone, AppHung
@@ -276,25 +275,29 @@ async def visible_part(bus: Bus, caller: Caller, huge: Raw, walk: Walk, deadline
             place = place.overlap(above.place)
         above = above.parent
     first, last = await _corner_indexes(bus, huge, place, walk)
-    calls: dict[int, Call] = {}
+    calls: list[Call] = []
     if TABLE in huge.interfaces and first is not None and last is not None:
-        columns = await bus.try_call(get(huge.node, TABLE, "NColumns")) or 1
-        rows = range(first // columns, last // columns + 1)
-        across = range(min(first % columns, last % columns), max(first % columns, last % columns) + 1)
-        calls = {
-            row * columns + column: Call(huge.node, TABLE, "GetAccessibleAt", "ii", (row, column))
-            for row in rows
-            for column in across
-        }
+        # Headers are children, too, and shift the indexes: rows and columns are asked for.
+        asked = [
+            Call(huge.node, TABLE, member, "i", (index,))
+            for member in ("GetRowAtIndex", "GetColumnAtIndex")
+            for index in (first, last)
+        ]
+        top, bottom, left, right = [max(0, int(one or 0)) for one in await bus.gather(asked, deadline)]
+        calls = [
+            Call(huge.node, TABLE, "GetAccessibleAt", "ii", (row, column))
+            for row in range(top, bottom + 1)
+            for column in range(min(left, right), max(left, right) + 1)
+        ]
     elif first is not None and last is not None:
-        calls = {at: Call(huge.node, ACCESSIBLE, "GetChildAtIndex", "i", (at,)) for at in range(first, last + 1)}
-    asked = dict(islice(calls.items(), _MOST_VISIBLE))
-    found = await bus.gather(list(asked.values()), deadline)
-    nodes = {Node(*one): at for at, one in zip(asked, found, strict=True) if one and not one[1].endswith("/null")}
+        calls = [Call(huge.node, ACCESSIBLE, "GetChildAtIndex", "i", (at,)) for at in range(first, last + 1)]
+    found = await bus.gather(calls[:_MOST_VISIBLE], deadline)
+    nodes = list(dict.fromkeys(Node(*one) for one in found if one and not one[1].endswith("/null")))
+    places = await bus.gather([Call(node, ACCESSIBLE, "GetIndexInParent") for node in nodes], deadline)
     inner = Walk(caller, coordinates=walk.coordinates, most=len(nodes) * 4)
-    huge.children = await inner.run(list(nodes), deadline) if nodes else []
-    for child in huge.children:
-        child.parent, child.index = huge, nodes[child.node]
+    huge.children = await inner.run(nodes, deadline) if nodes else []
+    for child, index in zip(huge.children, places, strict=True):
+        child.parent, child.index = huge, index
     _deepen(huge.children, huge.depth + 1)
     huge.missing = max(0, huge.count - len(huge.children))
     walk.count += inner.count

@@ -63,13 +63,15 @@ class X11:
             raise Unavailable(f"No X server answers at display {self.display}.") from None
 
     def post(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have the thread do it, after all that was posted before; it will be done also when nobody waits for it."""
+        """Have the thread do it, after all that was posted before; also when whoever waits for it is cancelled."""
         future: Future[T] = Future()
+        # Running from now on: a future that waits can be cancelled, and its job would be left out.
+        future.set_running_or_notify_cancel()
         self._jobs.put((future, lambda: job(*args, **kwargs)))
         return future
 
     async def run(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do it on the thread and wait for its result."""
+        """Do it on the thread and wait for its result; it is done also when the waiting is cancelled."""
         if self._broken:
             raise Unavailable(self._broken)
         try:
@@ -129,8 +131,6 @@ def answer(cookie: Any) -> Any:
 def _work(jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
     while job := jobs.get():
         future, do = job
-        if not future.set_running_or_notify_cancel():
-            continue
         try:
             result = do()
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited

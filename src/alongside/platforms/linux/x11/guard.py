@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 # Extensions have to be imported before the first connection: it is then that xcffib looks up their numbers.
 import xcffib
 import xcffib.composite
-import xcffib.damage
-import xcffib.randr
 import xcffib.res
 import xcffib.shm
 import xcffib.xfixes
@@ -45,30 +43,20 @@ _READS: dict[str, dict[str, int]] = {
         "QueryPointer": 38,
         "TranslateCoordinates": 40,
         "GetInputFocus": 43,
-        "QueryKeymap": 44,
         "FreePixmap": 54,
         "QueryExtension": 98,
         "ListExtensions": 99,
     },
     "Composite": {"QueryVersion": 0, "RedirectWindow": 1, "RedirectSubwindows": 2, "NameWindowPixmap": 6},
-    "DAMAGE": {"QueryVersion": 0, "Create": 1, "Destroy": 2, "Subtract": 3},
     "MIT-SHM": {"QueryVersion": 0, "Attach": 1, "Detach": 2, "GetImage": 4},
-    "RANDR": {
-        "QueryVersion": 0,
-        "SelectInput": 4,
-        "GetOutputInfo": 9,
-        "GetCrtcInfo": 20,
-        "GetScreenResourcesCurrent": 25,
-        "GetOutputPrimary": 31,
-        "GetMonitors": 42,
-    },
     "X-Resource": {"QueryVersion": 0, "QueryClientIds": 4},
     "XFIXES": {"QueryVersion": 0, "GetCursorImage": 4},
     "XKEYBOARD": {"UseExtension": 0, "GetState": 4, "GetMap": 8},
 }
-# What a desktop of the agent's own allows on top: its pointer, its keyboard, and messages to its window manager.
+# What a desktop of the agent's own allows on top: its pointer, its keyboard (also which keys are down, which on the
+# person's is theirs to know), and messages to its window manager.
 _ACTS: dict[str, dict[str, int]] = {
-    CORE: {"SendEvent": 25},
+    CORE: {"SendEvent": 25, "QueryKeymap": 44},
     "XKEYBOARD": {"LatchLockState": 5, "SetMap": 9},
     "XTEST": {"GetVersion": 0, "FakeInput": 2},
 }
@@ -118,8 +106,6 @@ _ONLY_IF: dict[tuple[str, int], Callable[[bytes, Callable[[int], bool]], bool]] 
     (CORE, 54): _of_this_connection,
     ("Composite", 1): _stays_on_screen,
     ("Composite", 2): _stays_on_screen,
-    ("DAMAGE", 2): _of_this_connection,
-    ("DAMAGE", 3): _of_this_connection,
     ("MIT-SHM", 2): _of_this_connection,
 }
 

@@ -39,7 +39,9 @@ _NO_ANSWER = 0.3  # seconds for one that does not answer pings (Tk, xterm, Xaw)
 
 
 class Input:
-    """The port of the same name, ``drag``, and ``undo``.
+    """The port of the same name, ``click``, ``drag`` and ``undo``.
+
+    What was begun on the thread is done to its end, also when the caller is cancelled.
 
     ``hold`` is told before something is taken hold of, ``released`` after it was let go, both on the connection's
     thread: ``button:1``, ``key:37``, ``keymap:97,105`` (keycodes with borrowed meanings), ``lock:caps``.
@@ -69,6 +71,11 @@ class Input:
 
     async def release(self, button: Button) -> None:
         await self._x.run(self._release, _BUTTONS[button])
+
+    async def click(self, point: Point, button: Button = "left") -> None:
+        """Move there, press and let go at once: nothing that cancels this comes in between."""
+        await asyncio.sleep(self._released_at + _BETWEEN - time.monotonic())
+        await self._x.run(self._click, point, _BUTTONS[button])
 
     async def wheel(self, direction: str, clicks: int) -> None:
         await self._x.run(self._wheel, _WHEEL[direction], clicks)
@@ -143,6 +150,13 @@ class Input:
         self._x.sync()
         self._released_at = time.monotonic()
         self._released(f"button:{button}")
+
+    def _click(self, point: Point, button: int) -> None:
+        self._move(point)
+        try:
+            self._press(button)
+        finally:
+            self._release(button)
 
     def _wheel(self, button: int, clicks: int) -> None:
         for _ in range(clicks):

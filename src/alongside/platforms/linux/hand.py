@@ -1,0 +1,385 @@
+"""The agent's own pointer and keyboard at work on one step's window.
+
+Right before anything is pressed the element is read again, and what shows at its place must be its own window, or the
+open menu or list that it is in. An element is pressed to be given the focus only where a press does nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from alongside.core.elements import TEXT_ROLES
+from alongside.core.errors import IdentityChanged, NotFound, Stale
+from alongside.core.geometry import Point, Rect
+from alongside.core.outline import element_line, quote
+from alongside.core.ports import Act, Delivery, NativeWindow, Passed
+from alongside.core.targets import only, plain
+from alongside.platforms.linux.atspi import actions
+from alongside.platforms.linux.atspi.tree import display_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alongside.core.elements import Element, Snapshot
+    from alongside.core.steps import Button
+    from alongside.platforms.linux.desktop import LinuxDesktop
+    from alongside.platforms.linux.x11.input import Input
+
+MENU_ITEMS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
+OPTIONS = frozenset({"option", "menuitem", "menuitemradio", "cell"})
+# Menus and lists are laid out on top of what they belong to: nothing around them clips them.
+_FREE = MENU_ITEMS | {"menubar", "combobox", "window", "dialog"}
+# The parts of a combo box that are in the window itself, not in its list.
+_FACE = frozenset({"textbox", "button"})
+_BUTTONS = frozenset({"button", "checkbox", "radio", "switch", "tab", *MENU_ITEMS})
+# Clicks this close to each other, in time (seconds) and place (pixels), are a double click.
+_DOUBLE, _NEAR = 0.55, 12
+_SELECTED = frozenset({"option", "treeitem", "row"})
+# What the field of a sheet shows that also takes a cell's address to go to (LibreOffice gives it no name).
+_ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+# How long a pop-up may take to open and to close, what covers a place to go, a place to stay the same, an element to
+# take the focus it was given or was clicked for; and how often is looked (seconds).
+_OPENS, _CLOSES, _CLEARS, _STILL, _GIVEN, _FOCUS, _POLL = 1.5, 0.5, 0.5, 1.0, 0.5, 1.5, 0.02
+# Between two wheel clicks and the next look at where the element is now (seconds).
+_SCROLLS = 0.05
+# Pixels of a tree's line at most: the items inside an expanded one lie in its place, below its own line.
+_LINE = 20
+# Pixels that a wheel click scrolls at most; how often is tried, and how often in vain; pop-ups open at once at most.
+_WHEEL, _MOST_WHEELS, _STUCK, _MOST_POPUPS = 150, 60, 3, 6
+
+
+class Hand:
+    """The pointer and the keyboard; ``sent`` says what they did so far, empty for nothing."""
+
+    def __init__(self, desktop: LinuxDesktop, own: Input, act: Act) -> None:
+        self._desktop, self._own, self._act = desktop, own, act
+        self._window, self._snapshot = act.window, act.snapshot
+        self.sent = ""
+
+    async def press(self, at: Point, button: Button = "left", count: int = 1) -> None:
+        """Click at a point of the display; clicks of two steps are never taken for a double click."""
+        rest = self._desktop.pressed_at + _DOUBLE - time.monotonic()
+        if rest > 0 and math.dist(at, self._desktop.pressed) < _NEAR and not self._means_the_same_again():
+            await asyncio.sleep(rest)
+        self.sent = "clicked"
+        for _ in range(count):
+            await self._own.click(at, button)
+        self._desktop.pressed, self._desktop.pressed_at = at, time.monotonic()
+
+    def _means_the_same_again(self) -> bool:
+        """Whether a second click does what the first one does, however soon it comes."""
+        return self._act.element is not None and self._act.element.role in _BUTTONS
+
+    async def place(self, element: Element | None, point: Point | None = None) -> Point:
+        """The point of the display to press at, brought into view, as it is at this moment.
+
+        ``Passed`` where something else covers it, ``Stale`` or ``IdentityChanged`` where it is not the element any
+        more.
+        """
+        if element is None:
+            return await self._point(point)
+        end = time.monotonic() + _STILL
+        while True:
+            own, part = self._own_part(element), await self._visible_part(element)
+            await self._uncovered(part.centre, element)
+            element = await self._still(element)
+            if self._own_part(element) == own:
+                return part.centre
+            if time.monotonic() > end:
+                raise Passed("it does not stay in one place")
+
+    async def _point(self, point: Point | None) -> Point:
+        """A point of the window (its middle if none) on the display, also where the window has moved meanwhile."""
+        while True:
+            frame = self._window.bounds
+            at = frame.centre if point is None else Point(frame.x + point.x, frame.y + point.y)
+            await self._uncovered(at, None)
+            if self._window.bounds == frame:
+                return at
+
+    async def to_front(self) -> None:
+        """Make the window the active one."""
+        now = self._listed(await self._desktop.windows.list())
+        if "active" not in now.states:
+            await self._desktop.windows.activate(self._window.native)
+
+    async def focus(self, element: Element) -> None:
+        """Give an element the keyboard focus: by its own means, or by a click on what a click only gives the focus."""
+        if element.role == "cell":
+            await self._to_cell(element)
+        elif element.role in _SELECTED:
+            # Selecting it makes it the one that keys go to.
+            await actions.selection(self._desktop.bus, self._act.choosing())
+        elif not await self._is_focused(element) and not await self._takes_focus(element):
+            closed = element.role == "combobox" and not element.editable
+            if element.role not in TEXT_ROLES or closed:
+                raise Passed("it does not take the focus without being pressed")
+            await self._click_to_focus(element)
+
+    async def type_option(self, element: Element) -> Delivery:
+        """Choose in a closed combo by typing the option's name."""
+        wanted = self._act.step.value
+        if wanted is None:
+            raise Passed("there is no option to type")
+        options = [one for one in self._snapshot.below(element) if one.role in OPTIONS]
+        if sum(plain(one.name).startswith(plain(wanted)) for one in options) > 1:
+            raise Passed("several of its options begin like this")
+        await self.to_front()
+        if not await self._is_focused(element) and not await self._takes_focus(element):
+            raise Passed("it does not take the focus without opening")
+        await self._own.type(wanted)
+        return Delivery("typed the option's name")
+
+    async def shown(self, name: str, roles: frozenset[str], opener: Element) -> Element:
+        """The option or menu item of a name that came up when ``opener`` was pressed, once it can be seen.
+
+        ``NotFound`` says what came up instead, ``Ambiguous`` that several of the name did.
+        """
+        end = time.monotonic() + _OPENS
+        before = self._snapshot
+        while True:
+            popups = [
+                replace(self._window, native=one.native, bounds=one.bounds, title="") for one in await self._popups()
+            ]
+            self._snapshot = now = await self._desktop.tree.snapshot(self._window, popups=popups)
+            inside = {one.key for one in now.below(opener)}
+            up = [
+                one
+                for one in now
+                if one.role in roles
+                and _in_sight(one)
+                and (one.key in inside or _is_apart(one, now) or not _in_sight(before.by_key.get(one.key)))
+            ]
+            if (found := only(name, up, now)) is not None:
+                return found
+            if time.monotonic() > end:
+                offered = ", ".join(quote(one.name, 40) for one in up[:12]) or "nothing"
+                raise NotFound(f"No {quote(name, 60)} came up in it, but {offered}.")
+            await asyncio.sleep(_POLL)
+
+    async def popups(self) -> set[int]:
+        """The native numbers of the application's open menus and lists."""
+        return {one.native for one in await self._popups()}
+
+    async def close_popups(self, but: set[int]) -> None:
+        """Close the menus and lists that were opened since ``but``; Escape would close a dialog where none is open."""
+        for _ in range(_MOST_POPUPS):
+            opened = await self.popups() - but
+            if not opened:
+                return
+            await self._own.keys("escape")
+            end = time.monotonic() + _CLOSES
+            while opened <= await self.popups() and time.monotonic() < end:
+                await self._desktop.windows.changed(_POLL)
+
+    async def _still(self, element: Element) -> Element:
+        """The element as it is now, if it is the same one."""
+        now = await self._desktop.tree.read(element)
+        look = f'look("{self._window.id}")'
+        if now is None:
+            raise Stale(f"{element_line(element, None)} went away before it was pressed.", next=look)
+        # Some combos are named by what they show.
+        if (now.role, now.name) != (element.role, element.name) and not (
+            now.role == "combobox" and now.name == now.value
+        ):
+            raise IdentityChanged(
+                f"{element_line(element, None)} became {element_line(now, None)} before it was pressed.", next=look
+            )
+        if "hidden" in now.states:
+            raise Passed("it is not shown now")
+        return now
+
+    async def _uncovered(self, at: Point, element: Element | None) -> None:
+        """Return when a point shows the window, or the open menu or list that the element is in."""
+        end, raised = time.monotonic() + _CLEARS, False
+        while True:
+            listed = await self._desktop.windows.list()
+            self._window = replace(self._window, bounds=self._listed(listed).bounds)
+            top = next(
+                (one for one in reversed(listed) if one.frame.holds(at) and not one.states & {"minimised", "hidden"}),
+                None,
+            )
+            popup = top is not None and self._is_popup(top)
+            if top is not None and (
+                top.native == self._window.native or (popup and element is not None and self._lies_in(element, top))
+            ):
+                return
+            if time.monotonic() > end:
+                if popup:
+                    raise Passed(f"an open menu or list covers {at.x},{at.y}: choose in it, or close it by Escape")
+                raise Passed(f"another window covers {at.x},{at.y}" if top else f"{at.x},{at.y} is off the display")
+            if not popup and not raised:
+                await self.to_front()
+                raised = True
+                continue
+            await self._desktop.windows.changed(_POLL)
+
+    def _lies_in(self, element: Element, popup: NativeWindow) -> bool:
+        """Whether an element is part of a pop-up, not of what the pop-up covers."""
+        place = self._own_part(element)
+        raise Passed(
+            repr(
+                (
+                    place,
+                    popup.frame,
+                    [(a.role, a.key, a.parent) for a in (element, *self._snapshot.ancestors(element))],
+                    self._snapshot.elements[0].key,
+                )
+            )
+        )
+        if place.overlap(popup.frame).area * 10 < place.area * 9:
+            return False
+        if _is_apart(element, self._snapshot):
+            return True
+        around = {one.role for one in self._snapshot.ancestors(element)}
+        return bool(around & MENU_ITEMS) or ("combobox" in around and element.role not in _FACE)
+
+    def _is_popup(self, one: NativeWindow) -> bool:
+        ours = one.pid == self._window.pid or one.owner == self._window.native
+        return one.kind == "popup" and one.native != self._window.native and ours
+
+    async def _popups(self) -> list[NativeWindow]:
+        return [one for one in await self._desktop.windows.list() if self._is_popup(one)]
+
+    def _listed(self, listed: list[NativeWindow]) -> NativeWindow:
+        now = next((one for one in listed if one.native == self._window.native), None)
+        if now is None:
+            raise Passed("the window is gone")
+        return now
+
+    async def _to_cell(self, cell: Element) -> None:
+        """Put a sheet's cursor on a cell: by a click, or by its address where it cannot be seen.
+
+        Selecting a cell of LibreOffice marks it and leaves the cursor where it was (measured).
+        """
+        try:
+            await self._click_to_focus(cell)
+        except Passed:
+            fields = [one for one in self._snapshot if one.editable and _ADDRESS.fullmatch(one.value or "")]
+            box = next((one for one in fields if one.role == "textbox"), None)
+            if box is None or not _ADDRESS.fullmatch(cell.name):
+                raise
+            await self._click_to_focus(box)
+            await self._own.keys("ctrl+a")
+            await self._own.type(f"{cell.name}\n")
+            # The keyboard goes back to the sheet when the application likes; a click takes it there for certain.
+            if not await self._until([cell], _in_sight, _FOCUS):
+                raise Passed("it did not come into view") from None
+            await self._click_to_focus(await self._desktop.tree.read(cell) or cell)
+
+    async def _click_to_focus(self, element: Element) -> None:
+        """Click on an element and wait until it, or the field in it, has the keyboard.
+
+        LibreOffice handles keys before a click that came earlier: they would go where the keyboard was (measured).
+        """
+        await self.press(await self.place(element))
+        parts = [element, *(one for one in self._snapshot.below(element) if one.role == "textbox")]
+        telling = [one for one in parts if "focused" in one.knows]
+        if telling and not await self._until(telling, _has_keyboard, _FOCUS):
+            raise Passed("it did not take the keyboard focus")
+
+    async def _until(self, elements: list[Element], holds: Callable[[Element], bool], seconds: float) -> bool:
+        """Whether one of the elements comes to be like that in so many seconds."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for element in elements:
+                now = await self._desktop.tree.read(element)
+                if now is not None and holds(now):
+                    return True
+            await asyncio.sleep(_POLL)
+        return False
+
+    async def _is_focused(self, element: Element) -> bool:
+        now = await self._desktop.tree.read(element)
+        return now is not None and "focused" in now.states
+
+    async def _takes_focus(self, element: Element) -> bool:
+        try:
+            await actions.grab_focus(self._desktop.bus, element)
+        except Passed:
+            return False
+        # Chromium says yes, and does it a little later (measured).
+        seconds = _GIVEN if "focused" in element.knows else _POLL
+        return await self._until([element], lambda now: "focused" in now.states, seconds)
+
+    async def _visible_part(self, element: Element) -> Rect:
+        """What can be seen of an element, in the display; scrolled into view where nothing of it can."""
+        place = self._own_part(element)
+        if element.role in MENU_ITEMS:
+            if element.states & {"hidden", "offscreen"}:
+                raise Passed("it is in a menu that is not open")
+            return place
+        clip = self._clip(element)
+        part = place.overlap(clip)
+        if _enough(part, place):
+            return part
+        await self._desktop.tree.scroll_to(element)
+        still = 0
+        for _ in range(_MOST_WHEELS):
+            again = await self._desktop.tree.read(element)
+            if again is None:
+                raise Stale("It vanished while it was scrolled into view.", next=f'look("{self._window.id}")')
+            now = self._own_part(again)
+            part = now.overlap(clip)
+            if _enough(part, now):
+                return part
+            still = still + 1 if now == place else 0
+            if still > _STUCK or not clip.area:
+                break
+            await self._wheel_towards(now, clip)
+            place = now
+        raise Passed("it could not be scrolled into view")
+
+    def _own_part(self, element: Element) -> Rect:
+        """Where an element lies in the display; of an expanded item of a tree only its own line."""
+        place = display_place(element, self._window)
+        if place is None:
+            raise Passed("it publishes no place")
+        if element.role == "treeitem" and "expanded" in element.states:
+            return Rect(place.x, place.y, place.width, min(place.height, _LINE))
+        return place
+
+    def _clip(self, element: Element) -> Rect:
+        """The part of the display in which an element can be seen: its window, and every container around it."""
+        clip = self._window.bounds
+        for above in self._snapshot.ancestors(element):
+            if above.role in _FREE:
+                break
+            around = display_place(above, self._window)
+            if around is not None:
+                clip = clip.overlap(around)
+        return clip
+
+    async def _wheel_towards(self, place: Rect, clip: Rect) -> None:
+        self.sent = "turned the wheel"
+        await self._own.move(clip.centre)
+        down, right = place.centre.y - clip.centre.y, place.centre.x - clip.centre.x
+        if abs(down) > clip.height // 2:
+            await self._own.wheel("down" if down > 0 else "up", max(1, min(10, abs(down) // _WHEEL)))
+        else:
+            await self._own.wheel("right" if right > 0 else "left", max(1, min(10, abs(right) // _WHEEL)))
+        await asyncio.sleep(_SCROLLS)
+
+
+def _enough(part: Rect, whole: Rect) -> bool:
+    """Whether so much of an element can be seen that a press in the middle of it is meant for it."""
+    return part.width >= min(whole.width, 8) and part.height >= min(whole.height, 8)
+
+
+def _in_sight(element: Element | None) -> bool:
+    return element is not None and element.bounds is not None and not element.states & {"hidden", "offscreen"}
+
+
+def _has_keyboard(element: Element) -> bool:
+    return bool(element.states & {"focused", "selected"})
+
+
+def _is_apart(element: Element, snapshot: Snapshot) -> bool:
+    """Whether an element is not below the window's own object: pop-ups are read as trees of their own."""
+    *_, top = element, *snapshot.ancestors(element)
+    return top.parent is None and top.key != snapshot.elements[0].key
