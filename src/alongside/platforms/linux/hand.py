@@ -20,7 +20,7 @@ from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, NativeWindow, Passed
 from alongside.core.targets import only, plain
 from alongside.platforms.linux.atspi import actions
-from alongside.platforms.linux.atspi.tree import display_place
+from alongside.platforms.linux.atspi.elements import display_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

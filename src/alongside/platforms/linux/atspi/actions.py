@@ -31,7 +31,7 @@ from alongside.platforms.linux.atspi.bus import (
     Node,
     get,
 )
-from alongside.platforms.linux.atspi.tree import origin_of
+from alongside.platforms.linux.atspi.elements import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

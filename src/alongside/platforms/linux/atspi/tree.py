@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from alongside.core.elements import Element, Snapshot, Window
 from alongside.core.errors import AlongsideError, AppGone, AppHung, Unavailable
 from alongside.core.geometry import Rect
-from alongside.platforms.linux.atspi import names
 from alongside.platforms.linux.atspi.bus import (
     ACCESSIBLE,
     COMPONENT,
@@ -23,6 +22,7 @@ from alongside.platforms.linux.atspi.bus import (
     Node,
     get,
 )
+from alongside.platforms.linux.atspi.elements import as_element, collect, origin_of, placed
 from alongside.platforms.linux.atspi.events import Watch
 from alongside.platforms.linux.atspi.peer import Peer
 from alongside.platforms.linux.atspi.walk import SCREEN, WINDOW, Raw, Walk, read_one, visible_part
@@ -43,23 +43,6 @@ _SILENT = 2.0
 _PEER = 0.3
 # AT-SPI's ScrollTo: wherever the application likes.
 _ANYWHERE = 6
-_NUMBERS = frozenset({"slider", "spinbutton", "progressbar", "scrollbar", "meter"})
-_CHOICES = frozenset({"option", "menuitem", "cell"})
-_OBJECT = "￼"
-
-
-class Origin(NamedTuple):
-    """What it takes to read an element again in its window's frame: where it lives, its toolkit, the frame's place."""
-
-    node: Node
-    toolkit: str
-    interfaces: frozenset[str]
-    dx: int
-    dy: int
-    coordinates: int
-    # Of a child of a huge container: the container, and its index there.
-    huge: Node | None = None
-    at: int = 0
 
 
 class Application(NamedTuple):
@@ -95,7 +78,7 @@ class AtspiTree:
         dx, dy = (0, 0) if coordinates == WINDOW else (-window.bounds.x, -window.bounds.y)
         elements: list[Element] = []
         for raw in raws:
-            _collect(raw, elements, labels, (application.toolkit, dx, dy, coordinates))
+            collect(raw, elements, labels, (application.toolkit, dx, dy, coordinates))
         cuts = [f"{walk.unread} more elements were not read: this window has too many"] if walk.unread else []
         return Snapshot(window, application.toolkit, tuple(elements), time.monotonic(), tuple(cuts))
 
@@ -113,12 +96,12 @@ class AtspiTree:
         if raw is None:
             return None
         label = {raw.label: await self._name(raw.label)} if raw.label else {}
-        again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
+        again = as_element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
         if element.role == "combobox" and again.value is None:
             below = Walk(await self._caller(origin.node.bus), coordinates=origin.coordinates, most=500)
             (raw,) = await below.run([origin.node], deadline)
-            again = _element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
-        return _placed(again, element)
+            again = as_element(raw, label, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
+        return placed(again, element)
 
     def close(self) -> None:
         """Close the applications' sockets."""
@@ -155,7 +138,7 @@ class AtspiTree:
         raw = await read_one(self.bus, Node(*found), coordinates=origin.coordinates)
         if raw is None:
             return None
-        cell = _element(raw, {}, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
+        cell = as_element(raw, {}, (origin.toolkit, origin.dx, origin.dy, origin.coordinates))
         if table.more:
             index = await self.bus.try_call(Call(raw.node, ACCESSIBLE, "GetIndexInParent")) or 0
             place = origin_of(cell)._replace(huge=origin.node, at=int(index))
@@ -297,110 +280,5 @@ class AtspiTree:
         return str(await self.bus.try_call(get(node, ACCESSIBLE, "Name")) or "")
 
 
-def origin_of(element: Element) -> Origin:
-    if not isinstance(element.extra, Origin):
-        raise TypeError(f"{element.key} was not read over AT-SPI")
-    return element.extra
-
-
-def display_place(element: Element, window: Window) -> Rect | None:
-    """Where an element lies in the display, also when its window has moved since it was read."""
-    if element.bounds is None:
-        return None
-    origin = origin_of(element)
-    if origin.coordinates == WINDOW:
-        return element.bounds.moved(window.bounds.x, window.bounds.y)
-    return element.bounds.moved(-origin.dx, -origin.dy)
-
-
 def _near(one: Rect, other: Rect) -> bool:
     return all(abs(a - b) <= 12 for a, b in zip(one, other, strict=True))
-
-
-_Frame = tuple[str, int, int, int]
-
-
-def _collect(raw: Raw, into: list[Element], labels: dict[Node, str], frame: _Frame) -> None:
-    stack = [raw]
-    while stack:
-        one = stack.pop()
-        if not one.gone:
-            into.append(_element(one, labels, frame))
-            stack += reversed(one.children)
-
-
-def _element(raw: Raw, labels: dict[Node, str], frame: _Frame) -> Element:
-    toolkit, dx, dy, coordinates = frame
-    role = raw.role
-    on, knows = names.states(raw.bits, role, raw.number, placed=raw.place is not None)
-    place = raw.place.moved(dx, dy) if raw.place is not None and raw.place.area else None
-    label = labels.get(raw.label, "") if raw.label else ""
-    # GTK 3 and Qt name a combo by what it shows.
-    name = label or raw.name if role == "combobox" else raw.name or label
-    return Element(
-        key=raw.key,
-        role=role,
-        name=name.replace(_OBJECT, "").strip(),
-        value=raw.name if role == "combobox" and toolkit == "Qt" else _value(raw, role),
-        states=on,
-        bounds=place,
-        actions=raw.actions,
-        depth=raw.depth,
-        parent=raw.parent.key if raw.parent else None,
-        description=raw.part,
-        more=raw.missing,
-        knows=knows,
-        extra=Origin(
-            raw.node,
-            toolkit,
-            raw.interfaces,
-            dx,
-            dy,
-            coordinates,
-            raw.parent.node if raw.index is not None and raw.parent else None,
-            raw.index or 0,
-        ),
-    )
-
-
-def _value(raw: Raw, role: str) -> str | None:
-    if raw.number == names.PASSWORD:
-        return None
-    if role in _NUMBERS and raw.value is not None:
-        return f"{raw.value:.10g}"
-    if role == "combobox":
-        return _chosen(raw)
-    if raw.text is not None and role not in {"label", "text"}:
-        text = raw.text.replace(_OBJECT, "")
-        if role in {"textbox", "spinbutton", "terminal"} or (role == "cell" and raw.name != text):
-            return text
-        return text if text and text != raw.name else None
-    return None
-
-
-def _chosen(raw: Raw) -> str | None:
-    """What a combo shows: its own text, that of its field, or the option that is selected in its list."""
-    if raw.text:
-        return raw.text.replace(_OBJECT, "")
-    stack = list(raw.children)
-    while stack:
-        one = stack.pop(0)
-        if one.role == "textbox" and one.text is not None:
-            return one.text
-        if one.node == raw.chosen or (one.role in _CHOICES and names.has(one.bits, names.SELECTED)):
-            return one.name
-        stack = one.children + stack
-    return None
-
-
-def _placed(again: Element, before: Element) -> Element:
-    """The new reading in the old one's place of the tree."""
-    old, new = origin_of(before), origin_of(again)
-    return replace(
-        again,
-        key=before.key,
-        depth=before.depth,
-        parent=before.parent,
-        more=before.more,
-        extra=new._replace(huge=old.huge, at=old.at),
-    )
