@@ -11,12 +11,13 @@ import socket
 import sys
 from typing import Any
 
+from alongside.core.errors import Ambiguous
 from alongside.link.channel import Link, Reply, Say
 
 
 class Driver:
     def __init__(self) -> None:
-        self.numbers = {"next_ref": 1, "next_window": 1}
+        self.numbers: dict[str, Any] = {"next_ref": 1, "next_window": 1}
 
     async def answer(self, method: str, params: dict[str, Any], say: Say) -> Reply:
         try:
@@ -60,6 +61,9 @@ class Driver:
                 os.write(1, b"and another\n")
             case "odd":
                 return self.said("half a pair: \ud83d, a line\r\nand \u2028 more")
+            case "many":
+                self.numbers |= {"next_window": 5, "ids": [[77, 7, "user.4"]]}
+                raise Ambiguous("Two match: [11], [12].")
         if method == "look":
             image = {"mime": "image/png", "width": 1, "height": 1} if params.get("image") != "none" else None
             answer = self.said("[12] button", **({"image": image} if image else {}))
@@ -67,6 +71,8 @@ class Driver:
         steps = params["steps"]
         for number, step in enumerate(steps, 1):
             say({"step": number, "of": len(steps), "what": step["do"]})
+            if step.get("target") == "Crash":
+                os._exit(1)
         outcomes = [
             {"mark": {"Broken": "✗", "Dark": "~"}.get(step.get("target"), "✓"), "what": step["do"], "ms": 1.0}
             for step in steps

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import alongside
-from alongside.cli import act, config, main
-from alongside.core.errors import Invalid
+from alongside.cli import act, config, main, own
+from alongside.core.errors import Invalid, NotFound
 from alongside.server import child, machine
 
 FAKE = Path(__file__).with_name("fake_driver.py").read_text(encoding="utf-8")
@@ -96,10 +96,48 @@ def test_wrong_steps_send_nothing(written: str, driver: Path) -> None:
 def test_act_ends_with_the_worst_outcome(
     driver: Path, capsys: pytest.CaptureFixture[str], targets: list[str], code: int
 ) -> None:
-    assert main(["act", "Settings", *(f"click {target}" for target in targets)]) == code
+    assert main(["act", "--user-desktop", "Settings", *(f"click {target}" for target in targets)]) == code
     steps = [{"do": "click", "target": target} for target in targets]
     assert asked(driver) == {"method": "act", "window": "Settings", "steps": steps}
     assert len(capsys.readouterr().out.splitlines()) == len(targets)
+
+
+def test_act_needs_leave(driver: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["act", "Settings", "click Save"]) == 2
+    told = capsys.readouterr().err
+    assert "nothing was sent" in told
+    assert "--user-desktop" in told
+    assert not driver.exists()
+    assert main(["act", "--user-desktop", "Settings", "click Save"]) == 0
+    assert main(["look"]) == 0
+    greetings = [call for call in map(json.loads, driver.read_text().splitlines()) if call["method"] == "hello"]
+    assert [call["acting"] for call in greetings] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('desktop(action="start")', "alongside doctor; "),
+        ('windows(desktop="user")', "alongside look"),
+        ("windows()", "alongside look"),
+        ('look("user.1", under=12)', "alongside look WINDOW"),
+        ("look, and see what is there now", "alongside look WINDOW"),
+        ("status()", "alongside doctor"),
+        ("leave `via` away", "leave `via` away"),
+    ],
+)
+def test_what_to_do_next_is_a_command_of_the_shell(given: str, told: str) -> None:
+    printed = own.in_a_shell(NotFound("It is gone.", next=given))
+    assert printed.startswith(f"It is gone. (not_found)\nnext: {told}")
+    assert own.in_a_shell(NotFound("It is gone.")) == "It is gone. (not_found)"
+
+
+def test_look_without_a_display(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    assert main(["look"]) == 3
+    told = capsys.readouterr().err
+    assert "DISPLAY is not set" in told
+    assert "next: alongside doctor" in told
 
 
 def test_look(driver: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -162,6 +200,9 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     assert rows["sandbox"]["needed"]
     assert not rows["person's display"]["ok"]
     assert not rows["person's display"]["needed"]
+    for name in ("person's session bus", "person's accessibility"):
+        assert "DBUS_SESSION_BUS_ADDRESS is not set" in rows[name]["told"]
+        assert "pass DBUS_SESSION_BUS_ADDRESS on" in rows[name]["mend"]
     monkeypatch.setattr("alongside.sandbox.plan._SEARCHED", ())
     monkeypatch.setenv("PATH", "/nonexistent")
     assert main(["doctor"]) == 1

@@ -20,7 +20,7 @@ def plain(width: int, height: int, colour: tuple[int, int, int] = RED) -> Pixels
 
 
 def noise(width: int, height: int) -> Pixels:
-    return Pixels(width, height, random.Random(1).randbytes(width * height * 4))  # noqa: S311 - a picture
+    return Pixels(width, height, random.Random(1).randbytes(width * height * 4))
 
 
 def halves(width: int, height: int) -> Pixels:

@@ -455,6 +455,17 @@ def test_a_folder_is_brought_in(private_mode: plans.Containment, writable: bool,
     run(work())
 
 
+def test_best_effort_takes_no_folder_that_is_only_to_be_read(tmp_path: Path) -> None:
+    async def work() -> None:
+        with pytest.raises(Unavailable, match="nothing can keep it read-only") as error:
+            await Sandbox.start("s1", mode="best effort", folder=plans.Folder(tmp_path))
+        assert "writable=true" in (error.value.next or "")
+        async with started(mode="best effort", folder=plans.Folder(tmp_path, writable=True)) as sandbox:
+            assert await inside(sandbox, WRITE, f"{sandbox.home}/{tmp_path.name}") == [True]
+
+    run(work())
+
+
 def test_a_folder_that_holds_the_home_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)

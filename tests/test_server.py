@@ -188,11 +188,15 @@ async def test_acting_on_the_persons_desktop_has_to_be_allowed(server: Server) -
         assert "(needs_sandbox)" in told
         assert "--user-desktop" in told
         assert "needs_sandbox" in await said(client, "launch", failed=True, app="x", desktop="user")
+        await said(client, "windows")
         assert server.calls("act") == server.calls("launch") == []
         told = await said(client, "launch", failed=True, app="x")
         assert 'next: desktop(action="start")' in told
+    # The driver is told as well, and refuses by itself.
+    assert [call["acting"] for call in server.calls("hello")] == [False]
     async with server.client("auto", "--user-desktop") as client:
         assert await said(client, "act", window="user.1", steps=click) == "✓ click"
+        assert [call["acting"] for call in server.calls("hello")] == [False, True]
         assert await said(client, "act", window="user.1", steps=json.dumps(click[0])) == "✓ click"
         failing = [*click, {"do": "click", "target": "Broken"}]
         assert "✗ click" in await said(client, "act", failed=True, window="user.1", steps=failing)
@@ -261,6 +265,17 @@ async def test_a_driver_that_dies_or_hangs_is_started_again(server: Server, wind
     assert not alive(second["pid"])
 
 
+async def test_numbers_in_an_error_outlive_the_driver(server: Server) -> None:
+    async with server.client() as client:
+        assert "[12]" in await said(client, "look", failed=True, window="many")
+        await said(client, "look", failed=True, window="die")
+        await said(client, "windows")
+    first, second = server.calls("hello")
+    names = ("first_ref", "first_window", "ids")
+    assert [first[name] for name in names] == [1, 1, []]
+    assert [second[name] for name in names] == [11, 5, [[77, 7, "user.4"]]]
+
+
 async def test_a_driver_killed_while_idle_is_not_noticed_by_the_next_call(server: Server) -> None:
     async with server.client() as client:
         await said(client, "windows")
@@ -312,7 +327,7 @@ async def test_sandboxes(server: Server) -> None:
         listed = await said(client, "desktop")
         assert [line.partition(":")[0] for line in listed.splitlines()] == ["s1", "s2", "user"]
         assert "Which one?" in await said(client, "desktop", failed=True, action="stop")
-        await said(client, "desktop", action="stop", id="s1")
+        assert await said(client, "desktop", action="stop", id="s1") == "s1 is stopped; everything in it is gone."
         assert "gone: it was stopped" in await said(client, "look", failed=True, window="s1.1")
         await said(client, "desktop", action="stop")
         assert (await said(client, "desktop", action="start")).startswith("s3:")
@@ -323,6 +338,21 @@ async def test_sandboxes(server: Server) -> None:
         await until(lambda: not alive(keepers[0]))
         assert "s3 is gone: it ended by itself" in await said(client, "desktop")
         assert "No sandbox is running (s1 is gone" in await said(client, "launch", failed=True, app="x")
+
+
+async def test_a_stop_that_fails_is_told(server: Server) -> None:
+    short = "from alongside.sandbox import desktop; desktop._STOP_S = 0.3"
+    async with server.client(more=short) as client:
+        await said(client, "desktop", action="start")
+        (keeper,) = [pid for pid in processes() if _is_keeper_of(pid, server.pid)]
+        os.kill(keeper, signal.SIGSTOP)
+        try:
+            told = await said(client, "desktop", failed=True, action="stop")
+            assert "s1 was told to stop, but its end was not confirmed" in told
+            assert "whether everything in it has ended is not known" in await said(client, "desktop")
+        finally:
+            os.kill(keeper, signal.SIGCONT)
+        await until(lambda: not alive(keeper), 5)
 
 
 def _is_keeper_of(pid: int, server: int) -> bool:
@@ -372,11 +402,14 @@ async def test_journal_keeps_lengths_not_texts(server: Server) -> None:
         secret = [{"do": "type", "text": "hunter2"}, {"do": "click", "target": "Holiday plans"}]
         await said(client, "act", window="Diary", steps=secret)
         await said(client, "look", failed=True, window="die")
+        crash = [secret[1], {"do": "set", "target": "Crash", "value": "hunter2", "via": "atspi.text"}, secret[0]]
+        await said(client, "act", failed=True, window="Diary", steps=crash)
+        await said(client, "look", failed=True, window="user.1", desktop="s1")
     folder = server.state / "journal"
     (file,) = folder.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE(server.state.stat().st_mode) == 0o700
-    acted, looked = map(json.loads, file.read_text().splitlines())
+    acted, looked, crashed, wrong = map(json.loads, file.read_text().splitlines())
     assert acted["tool"] == "act"
     assert acted["desktop"] == "user"
     assert acted["outcome"] == "done"
@@ -384,7 +417,15 @@ async def test_journal_keeps_lengths_not_texts(server: Server) -> None:
         {"do": "type", "mark": "✓", "ms": 1.0, "characters": 7},
         {"do": "click", "mark": "✓", "ms": 1.0},
     ]
-    assert looked["outcome"] == "unavailable"
+    assert (looked["outcome"], looked["desktop"]) == ("unavailable", "user")
+    assert (crashed["outcome"], crashed["desktop"], crashed["step"]) == ("unavailable", "user", 2)
+    assert crashed["steps"] == [
+        {"do": "click"},
+        {"do": "set", "via": "atspi.text", "characters": 7},
+        {"do": "type", "characters": 7},
+    ]
+    assert (wrong["outcome"], "desktop" in wrong) == ("invalid", False)
+    assert "step" not in acted
     assert not any(word in file.read_text() for word in ("hunter2", "Holiday", "Diary"))
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -173,9 +175,71 @@ def test_dragging_and_the_wheel(display: Display) -> None:
     asyncio.run(go())
 
 
+def test_cancelled_clicks_leave_nothing_down(display: Display) -> None:
+    async def go() -> None:
+        async with desk(display) as ours:
+            chance = random.Random(25)  # noqa: S311 - moments, not secrets
+            for _ in range(500):
+                clicking = asyncio.create_task(ours.input.click(Point(10, 10)))
+                await asyncio.sleep(chance.random() * 0.024)
+                clicking.cancel()
+                await asyncio.wait([clicking])
+                await ours.x.run(ours.x.sync)
+                assert not ours.held
+            assert not ours.x.connection.core.QueryPointer(ours.x.root).reply().mask
+
+    asyncio.run(go())
+
+
+def test_cancelled_holding_leaves_nothing_down(display: Display) -> None:
+    async def go() -> None:
+        async with desk(display) as ours:
+            chance = random.Random(25)  # noqa: S311 - moments, not secrets
+
+            async def holding() -> None:
+                try:
+                    await ours.input.hold(["ctrl"])
+                    await asyncio.sleep(0.001)
+                finally:
+                    await ours.input.let_go(["ctrl"])
+
+            for _ in range(300):
+                held = asyncio.create_task(holding())
+                await asyncio.sleep(chance.random() * 0.004)
+                held.cancel()
+                await asyncio.wait([held])
+                await ours.x.run(ours.x.sync)
+                assert not ours.held
+
+    asyncio.run(go())
+
+
+def test_what_was_posted_is_done_though_its_waiter_is_cancelled(display: Display) -> None:
+    async def go() -> None:
+        async with desk(display) as ours:
+            free = threading.Event()
+            ours.x.post(free.wait, 5)
+            done: list[int] = []
+            waiters = [
+                asyncio.create_task(ours.x.run(done.append, 1)),
+                asyncio.ensure_future(asyncio.wrap_future(ours.x.post(done.append, 2))),
+            ]
+            await asyncio.sleep(0)
+            for waiter in waiters:
+                waiter.cancel()
+            await asyncio.wait(waiters)
+            free.set()
+            await ours.x.run(ours.x.sync)
+            assert sorted(done) == [1, 2]
+
+    asyncio.run(go())
+
+
 def test_frames_of_a_drag() -> None:
     assert path(Point(5, 5), Point(5, 5)) == []
-    assert path(Point(0, 0), Point(20, 0)) == [Point(20, 0)]
+    short = path(Point(0, 0), Point(20, 0))
+    assert len(short) == 12
+    assert short[-1] == Point(20, 0)
     frames = path(Point(0, 0), Point(4000, 0))
     steps = [after.x - before.x for before, after in itertools.pairwise(frames)]
     assert len(frames) == 30

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from desktop.support import PROGRAMS, step
+from desktop.support import DEADLINE_S, PROGRAMS, step
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,6 +29,11 @@ async def traps(place: Place, request: pytest.FixtureRequest) -> AsyncIterator[A
 
 async def seen(app: App, after: int) -> list[tuple[str, str, Any]]:
     return [(one.widget, one.event, one.value) for one in await app.saw(after)]
+
+
+async def listed(app: App) -> list[dict[str, Any]]:
+    windows: list[dict[str, Any]] = (await app.place.call("windows"))["windows"]
+    return windows
 
 
 @pytest.mark.parametrize("do", ["click", "double_click", "right_click"])
@@ -103,8 +109,10 @@ async def test_a_key_or_the_focus_presses_nothing(place: Place, kind: str, targe
 
 async def test_a_dialog_outlives_a_list_that_does_not_open(traps: App) -> None:
     await traps.poke("stuck")
-    listed = (await traps.place.call("windows"))["windows"]
-    stuck = traps.on(next(str(one["id"]) for one in listed if one["title"] == "Stuck dialog"))
+    end = time.monotonic() + DEADLINE_S
+    while not (ids := [str(one["id"]) for one in await listed(traps) if one["title"] == "Stuck dialog"]):
+        assert time.monotonic() < end
+    stuck = traps.on(ids[0])
     await stuck.look()
     mark = traps.log.mark()
     for via in ("xtest.choose", None):

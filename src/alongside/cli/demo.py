@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import http.server
 import os
 import re
@@ -35,6 +36,10 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Order</ti
 <label>Note <textarea name="note" rows="3"></textarea></label>
 <label><input type="checkbox" name="terms" value="yes"> I agree</label>
 <button>Send order</button></form>"""
+# The same where nobody listens: what arrived stands in the title.
+_FILED = _PAGE.replace('method="post"', 'action="thanks.html"')
+_FILED_THANKS = """<!doctype html><html lang=en><title>Thank you</title><h1>Thank you</h1>
+<script>document.title = "Thank you " + location.search</script>"""
 _THANKS = "<!doctype html><html lang=en><title>Thank you</title><h1>Thank you, {name}</h1>"
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _PROGRAMS = {"mousepad": "mousepad", "localc": "libreoffice-calc libreoffice-gtk3", "chromium": "chromium"}
@@ -80,7 +85,7 @@ async def _demo(pictures: Path) -> None:
     from mcp import Client, StdioServerParameters  # noqa: PLC0415 - loaded when the demo runs
 
     started = time.monotonic()
-    left_before = _locks()
+    left_before = _left_files()
     with tempfile.TemporaryDirectory(prefix="alongside-demo-") as shared, _order_page() as (address, orders):
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "alongside", "serve"], env=dict(os.environ), cwd=str(Path.cwd())
@@ -94,7 +99,11 @@ async def _demo(pictures: Path) -> None:
                 raise DemoError(f"the sandbox does not show the shared folder: {answer}")
             await _note(show, inside[1])
             await _table(show, inside[1])
-            await _order(show, address)
+            if "network: off" in answer:
+                _say("\nThis sandbox cannot reach the machine's network: the form is a file in the shared folder.")
+                orders.append(await _filed_order(show, Path(shared), inside[1]))
+            else:
+                await _order(show, address)
             running = _descendants(os.getpid())
             await show.call("desktop", action="stop")
         _say("\nWhat came of it, read from the files and the form that arrived:")
@@ -155,6 +164,18 @@ async def _order(show: Show, address: str) -> None:
     )
     await show.picture(window, "chromium")
     await show.act(window, {"do": "click", "target": "Send order", "expect": "Thank you"})
+
+
+async def _filed_order(show: Show, shared: Path, inside: str) -> dict[str, str]:
+    """The order where no server can be reached: the form as a file, and what the browser put into the next address."""
+    (shared / "order.html").write_text(_FILED, encoding="utf-8")
+    (shared / "thanks.html").write_text(_FILED_THANKS, encoding="utf-8")
+    await _order(show, f"file://{inside}/order.html")
+    answer = await show.call("windows")
+    title = re.search(r'"Thank you \?([^" ]+)', answer)
+    if title is None:
+        raise DemoError(f"no window shows the order: {answer}")
+    return dict(urllib.parse.parse_qsl(title[1]))
 
 
 class Show:
@@ -273,12 +294,12 @@ def _check(what: str, found: Any, wanted: Any) -> None:
     _say(f"  ✓ {what}: {found!r}")
 
 
-async def _nothing_left(running: dict[int, str], locks: set[str]) -> None:
+async def _nothing_left(running: dict[int, str], before: set[str]) -> None:
     end = time.monotonic() + _GONE_WITHIN
     # Nothing tells when the processes of another are gone.
     while (left := [pid for pid, started in running.items() if _started(pid) == started]) and time.monotonic() < end:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
-    files = _locks() - locks
+    files = _left_files() - before
     if left or files:
         raise DemoError(f"left behind: processes {left}, files {sorted(files)}")
     _say(f"  ✓ {len(running)} processes ran; 0 processes, sockets and locks are left")
@@ -309,9 +330,30 @@ def _started(pid: int) -> str:
     return stat[19] if stat else ""
 
 
-def _locks() -> set[str]:
-    folders = [Path("/tmp"), Path("/tmp/.X11-unix"), Path(os.environ.get("XDG_RUNTIME_DIR", "/run"))]  # noqa: S108
-    return {str(entry) for folder in folders if folder.is_dir() for entry in folder.iterdir()}
+def _left_files() -> set[str]:
+    """What a sandbox can leave on this machine: its folder, and its X server's lock and socket, without an owner."""
+    places = {Path(place) for place in ("/tmp", tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR") or "/tmp")}  # noqa: S108
+    left = {folder for place in places for folder in place.glob("alongside-sandbox-*") if not _is_locked(folder)}
+    for socket in Path("/tmp/.X11-unix").glob("X*"):  # noqa: S108 - where X servers listen
+        if not Path(f"/tmp/.{socket.name}-lock").exists():  # noqa: S108
+            left.add(socket)
+    for lock in Path("/tmp").glob(".X*-lock"):  # noqa: S108
+        with contextlib.suppress(OSError):  # it is gone
+            if not _stat(int(lock.read_text(encoding="ascii"))):
+                left.add(lock)
+    return set(map(str, left))
+
+
+def _is_locked(folder: Path) -> bool:
+    """Whether the keeper of a sandbox without namespaces still holds its folder."""
+    try:
+        with (folder / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _say(text: str) -> None:

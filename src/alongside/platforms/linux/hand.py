@@ -52,6 +52,8 @@ _LINE = 20
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain; pop-ups open at once at most.
 _WHEEL, _MOST_WHEELS, _STUCK, _MOST_POPUPS = 150, 60, 3, 6
 
+_NOTHING = Rect(0, 0, 0, 0)
+
 
 class Hand:
     """The pointer and the keyboard; ``sent`` says what they did so far, empty for nothing."""
@@ -86,7 +88,7 @@ class Hand:
         end = time.monotonic() + _STILL
         while True:
             own, part = self._own_part(element), await self._visible_part(element)
-            await self._uncovered(part.centre, element)
+            await self._uncovered(part.centre, element, part)
             element = await self._still(element)
             if self._own_part(element) == own:
                 return part.centre
@@ -98,7 +100,7 @@ class Hand:
         while True:
             frame = self._window.bounds
             at = frame.centre if point is None else Point(frame.x + point.x, frame.y + point.y)
-            await self._uncovered(at, None)
+            await self._uncovered(at)
             if self._window.bounds == frame:
                 return at
 
@@ -113,8 +115,11 @@ class Hand:
         if element.role == "cell":
             await self._to_cell(element)
         elif element.role in _SELECTED:
-            # Selecting it makes it the one that keys go to.
-            await actions.selection(self._desktop.bus, self._act.choosing())
+            # A click may open or edit it; selecting it makes it the one that keys go to.
+            try:
+                await actions.selection(self._desktop.bus, self._act.choosing())
+            except Passed:
+                await self._click_to_focus(element)
         elif not await self._is_focused(element) and not await self._takes_focus(element):
             closed = element.role == "combobox" and not element.editable
             if element.role not in TEXT_ROLES or closed:
@@ -194,7 +199,7 @@ class Hand:
             raise Passed("it is not shown now")
         return now
 
-    async def _uncovered(self, at: Point, element: Element | None) -> None:
+    async def _uncovered(self, at: Point, element: Element | None = None, part: Rect = _NOTHING) -> None:
         """Return when a point shows the window, or the open menu or list that the element is in."""
         end, raised = time.monotonic() + _CLEARS, False
         while True:
@@ -206,7 +211,8 @@ class Hand:
             )
             popup = top is not None and self._is_popup(top)
             if top is not None and (
-                top.native == self._window.native or (popup and element is not None and self._lies_in(element, top))
+                top.native == self._window.native
+                or (popup and element is not None and self._lies_in(element, part, top))
             ):
                 return
             if time.monotonic() > end:
@@ -219,20 +225,9 @@ class Hand:
                 continue
             await self._desktop.windows.changed(_POLL)
 
-    def _lies_in(self, element: Element, popup: NativeWindow) -> bool:
-        """Whether an element is part of a pop-up, not of what the pop-up covers."""
-        place = self._own_part(element)
-        raise Passed(
-            repr(
-                (
-                    place,
-                    popup.frame,
-                    [(a.role, a.key, a.parent) for a in (element, *self._snapshot.ancestors(element))],
-                    self._snapshot.elements[0].key,
-                )
-            )
-        )
-        if place.overlap(popup.frame).area * 10 < place.area * 9:
+    def _lies_in(self, element: Element, part: Rect, popup: NativeWindow) -> bool:
+        """Whether an element, of which ``part`` can be seen, is in a pop-up, not in what the pop-up covers."""
+        if part.overlap(popup.frame).area * 10 < part.area * 9:
             return False
         if _is_apart(element, self._snapshot):
             return True
