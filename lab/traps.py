@@ -54,6 +54,7 @@ def main() -> None:
     arguments = parser.parse_args()
     options = common.options(arguments)
     page = qt.Page(arguments.binding, options, common.EventLog(options.log))
+    page.pokes["move"] = lambda _: page.window.move(20, 40)
     page.pokes["stuck"] = lambda _: dialog(page)
     _, colour = combo(page, "Colour", tuple(f"Colour {number}" for number in range(1, 9)))
     _, twins = combo(page, "Twins", ("Cat", "Ant", "ant", "Bee", "Bee"))

@@ -114,6 +114,12 @@ def test_act_needs_leave(driver: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert [call["acting"] for call in greetings] == [True, False]
 
 
+def test_a_driver_refuses_without_leave_whoever_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    params = {"window": "Settings", "steps": [{"do": "click", "target": "Save"}]}
+    assert own.asked("act", params, lambda _: 0) == 3
+    assert "switched off. (needs_sandbox)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

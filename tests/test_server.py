@@ -192,7 +192,7 @@ async def test_acting_on_the_persons_desktop_has_to_be_allowed(server: Server) -
         assert server.calls("act") == server.calls("launch") == []
         told = await said(client, "launch", failed=True, app="x")
         assert 'next: desktop(action="start")' in told
-    # The driver is told as well, and refuses by itself.
+    # The driver is told as well.
     assert [call["acting"] for call in server.calls("hello")] == [False]
     async with server.client("auto", "--user-desktop") as client:
         assert await said(client, "act", window="user.1", steps=click) == "✓ click"

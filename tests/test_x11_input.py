@@ -106,7 +106,7 @@ def test_what_a_dead_driver_held_is_let_go_of(display: Display) -> None:
     async def go() -> None:
         before = keyboard_of(display)
         async with desk(display) as dead:
-            await dead.x.run(dead.input._keyboard.type, "漢")
+            await dead.x.run(dead.input._keyboard.borrow, "漢")
             await dead.input.hold(["ctrl", "shift"])
             await dead.input.press("left")
             left = list(dead.held)
@@ -178,7 +178,7 @@ def test_dragging_and_the_wheel(display: Display) -> None:
 def test_cancelled_clicks_leave_nothing_down(display: Display) -> None:
     async def go() -> None:
         async with desk(display) as ours:
-            chance = random.Random(25)  # noqa: S311 - moments, not secrets
+            chance = random.Random(25)
             for _ in range(500):
                 clicking = asyncio.create_task(ours.input.click(Point(10, 10)))
                 await asyncio.sleep(chance.random() * 0.024)
@@ -194,7 +194,7 @@ def test_cancelled_clicks_leave_nothing_down(display: Display) -> None:
 def test_cancelled_holding_leaves_nothing_down(display: Display) -> None:
     async def go() -> None:
         async with desk(display) as ours:
-            chance = random.Random(25)  # noqa: S311 - moments, not secrets
+            chance = random.Random(25)
 
             async def holding() -> None:
                 try:

@@ -91,6 +91,14 @@ async def test_a_button_that_moves_is_pressed_where_it_is(traps: App) -> None:
     assert pressed == {"keep"}
 
 
+async def test_a_window_that_moved_is_pressed_where_it_is(traps: App) -> None:
+    await traps.look()
+    await traps.poke("move")
+    mark = traps.log.mark()
+    answer = await traps.act(step("click", "button:Pay", via=POINTER))
+    assert await seen(traps, mark) == [("pay", "clicked", None)], answer.text
+
+
 @pytest.mark.parametrize(
     ("kind", "target"),
     [("gtk4", "button:Save"), ("gtk4", "checkbox:Subscribe"), ("page", "Subscribe"), ("qt5", "button:Save")],

@@ -47,6 +47,8 @@ _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 _OPENS, _CLOSES, _CLEARS, _STILL, _GIVEN, _FOCUS, _POLL = 1.5, 0.5, 0.5, 1.0, 0.5, 1.5, 0.02
 # Between two wheel clicks and the next look at where the element is now (seconds).
 _SCROLLS = 0.05
+# For how long what was scrolled has to stay where it is before it is pressed (seconds).
+_RESTS = 0.15
 # Pixels of a tree's line at most: the items inside an expanded one lie in its place, below its own line.
 _LINE = 20
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain; pop-ups open at once at most.
@@ -61,6 +63,7 @@ class Hand:
     def __init__(self, desktop: LinuxDesktop, own: Input, act: Act) -> None:
         self._desktop, self._own, self._act = desktop, own, act
         self._window, self._snapshot = act.window, act.snapshot
+        self._scrolled = False
         self.sent = ""
 
     async def press(self, at: Point, button: Button = "left", count: int = 1) -> None:
@@ -89,6 +92,9 @@ class Hand:
         while True:
             own, part = self._own_part(element), await self._visible_part(element)
             await self._uncovered(part.centre, element, part)
+            if self._scrolled:
+                # Chromium goes on scrolling, and tells where things are a little later (measured).
+                await asyncio.sleep(_RESTS)
             element = await self._still(element)
             if self._own_part(element) == own:
                 return part.centre
@@ -313,6 +319,7 @@ class Hand:
         part = place.overlap(clip)
         if _enough(part, place):
             return part
+        self._scrolled = True
         await self._desktop.tree.scroll_to(element)
         still = 0
         for _ in range(_MOST_WHEELS):
@@ -345,9 +352,9 @@ class Hand:
         for above in self._snapshot.ancestors(element):
             if above.role in _FREE:
                 break
-            around = display_place(above, self._window)
-            if around is not None:
-                clip = clip.overlap(around)
+            if above.bounds is not None:
+                # It was read when the window was somewhere else, perhaps.
+                clip = clip.overlap(above.bounds.moved(self._window.bounds.x, self._window.bounds.y))
         return clip
 
     async def _wheel_towards(self, place: Rect, clip: Rect) -> None:

@@ -94,11 +94,18 @@ class Keyboard:
             piece, borrowed = piece + character, wanted
         return [*found, piece] if piece else found
 
-    def type(self, burst: str) -> None:
-        """Type a piece; borrowed keycodes stay as they are until ``restore``."""
+    def borrow(self, burst: str) -> int | None:
+        """Give spare keycodes the meanings that a piece lacks; the window that is to learn of it, if any were."""
         keymap = self.keymap()
+        syms = {keysym(character) for character in burst}
+        self._borrow(keymap, sorted(syms - keymap.strokes.keys()))
+        return self.reader() if self._borrowed else None
+
+    def type(self, burst: str) -> None:
+        """Type a piece that ``borrow`` was called for; borrowed keycodes stay as they are until ``restore``."""
+        keymap = self.keymap()
+        strokes = keymap.strokes
         syms = [keysym(character) for character in burst]
-        strokes = keymap.strokes | self._borrow(keymap, sorted({s for s in syms if s not in keymap.strokes}))
         self._unlock()
         for sym in syms:
             stroke = strokes[sym]
