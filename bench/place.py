@@ -9,20 +9,9 @@ import time
 from pathlib import Path
 from typing import IO, Self
 
+from alongside.platforms.linux.apps import kind_of
+
 ROOT = Path(__file__).resolve().parent.parent
-_CHROMIUM = (
-    "--no-sandbox",
-    "--test-type",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-sync",
-    "--password-store=basic",
-    "--use-mock-keychain",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--force-renderer-accessibility",
-    "--ozone-platform=x11",
-)
 
 
 def quiet_line() -> str:
@@ -102,7 +91,11 @@ def chromium(place: Place, rows: int) -> subprocess.Popen[bytes]:
     server = place.start("/usr/bin/python3", str(ROOT / "lab" / "page.py"), *options, output=subprocess.PIPE)
     assert server.stdout is not None  # noqa: S101 - it was asked for
     address = server.stdout.readline().decode().strip()
-    browser = place.start("chromium", *_CHROMIUM, f"--user-data-dir={place.folder / 'chromium'}", address)
+    kind = kind_of("chromium")
+    assert kind is not None  # noqa: S101 - it is in the table
+    browser = place.start(
+        "chromium", *kind.flags, *kind.root_flags, f"--user-data-dir={place.folder / 'chromium'}", address
+    )
     wait_for(lambda: log.exists() and "ready" in log.read_text(encoding="utf-8"), "the page")
     time.sleep(3)  # its tree comes after the page
     return browser

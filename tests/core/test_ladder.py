@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from alongside.core.elements import Element, Snapshot
 from alongside.core.errors import Invalid
-from alongside.core.ladder import EVERYTHING, LADDERS, REPEATABLE, TECHNIQUES, Disturbs, ladder
+from alongside.core.ladder import EVERYTHING, LADDERS, REPEATABLE, TECHNIQUES, Disturbs, ladder, opens
 from alongside.core.steps import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_every_step_but_waiting_has_a_ladder_of_known_techniques() -> None:
@@ -66,3 +72,26 @@ def test_a_button_of_qt_is_clicked_by_the_pointer_where_there_is_one() -> None:
     assert [one.name for one in tried] == ["xtest.pointer", "atspi.action"]
     tried, _ = ladder("click", Disturbs.NOTHING, toolkit="Qt", role="button")
     assert [one.name for one in tried] == ["atspi.action"]
+
+
+@pytest.mark.parametrize(
+    ("element", "inside", "does"),
+    [
+        (Element("b", "button", "Save"), (), False),
+        (Element("b", "button", "More", states=frozenset({"haspopup"})), (), True),
+        (Element("b", "button", "More"), (Element("i", "menuitem", "One", parent="b"),), True),
+        (Element("b", "menuitem", "File"), (Element("i", "menu", "", parent="b"),), True),
+        (Element("b", "menuitem", "Save"), (), False),
+        (Element("b", "combobox", "Colour"), (), True),
+    ],
+)
+def test_what_opens_a_menu_disturbs_the_keyboard(
+    element: Element, inside: tuple[Element, ...], does: bool, snapshot_of: Callable[..., Snapshot]
+) -> None:
+    assert opens(element, snapshot_of(element, *inside)) is does
+    tried, passed = ladder("click", Disturbs.NOTHING, role=element.role, opens=does)
+    assert [one.name for one in tried] == ([] if does else ["atspi.action"])
+    assert any("keyboard" in why for why in passed if why.startswith("atspi.action")) is does
+    assert [one.name for one in ladder("click", EVERYTHING, opens=does)[0]] == ["atspi.action", "xtest.pointer"]
+    # What needs no menu opened disturbs nothing: choosing an option, or a closed menu's item.
+    assert [one.name for one in ladder("menu", Disturbs.NOTHING, opens=does)[0]] == ["atspi.action"]

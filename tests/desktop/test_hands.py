@@ -169,3 +169,21 @@ async def test_a_button_is_not_checked_or_chosen(traps: App, do: str) -> None:
     answer = await traps.act(step(do, "button:Pay"))
     assert answer.marks == "✗", answer.text
     assert await seen(traps, mark) == []
+
+
+@pytest.mark.parametrize("kind", ["page", "qt5"])
+async def test_what_was_scrolled_into_view_is_pressed_where_it_is(place: Place, kind: str) -> None:
+    app = await place.app(kind)
+    for number in (61, 140, 155, 17, 121, 4):
+        mark = app.log.mark()
+        answer = await app.act(step("select", f"Fruit {number}", via=POINTER))
+        chosen = [one for one in await seen(app, mark) if one[1] == "selected" and one[2]]
+        assert chosen == [("fruits", "selected", f"Fruit {number}")], answer.text
+
+
+async def test_the_first_character_of_another_script_arrives(place: Place) -> None:
+    app = await place.app("page")
+    for _ in range(20):
+        await app.act(step("set", "Name", value="Ada"))
+        answer = await app.act(step("set", "Name", value="Ада 漢字"))
+        assert answer.marks == "✓", answer.text

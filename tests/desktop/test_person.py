@@ -11,7 +11,7 @@ import pytest
 from dbus_fast import BusType, Message, MessageType, Variant
 from dbus_fast.aio import MessageBus
 from desktop.support import DEADLINE_S, App
-from lab_support import LabLog, ScriptedPerson, lab_command
+from lab_support import LAB, LabLog, ScriptedPerson, lab_command
 
 from alongside.core.errors import AlongsideError
 from alongside.server.desktops import Desktop, Desktops
@@ -47,10 +47,13 @@ class Person:
         reply: dict[str, Any] = (await self.desktop.call(method, params)).result
         return reply
 
-    async def open(self, kind: str) -> App:
+    async def open(self, kind: str, script: str | None = None) -> App:
+        """The window of that kind, or of another script of the lab."""
         log, pokes = self.folder / f"{kind}.log", self.folder / f"{kind}.poke"
         title = f"Lab {kind}"
-        await self.start(*lab_command(kind, log, "--poke", str(pokes), "--title", title, "--geometry", "600x400+40+40"))
+        options = ("--poke", str(pokes), "--title", title, "--geometry", "600x400+40+40")
+        command = lab_command("gtk3" if script else kind, log, *options)
+        await self.start(*(str(LAB / script) if script and one.endswith("gtk3.py") else one for one in command))
         app = App(self, kind, title, LabLog(log), pokes, title)
         await app.log.wait_for("window", "ready", within=2 * DEADLINE_S)
         return app
@@ -227,3 +230,15 @@ async def test_what_the_application_shows_by_itself(person: Person, app: App) ->
                 assert not seen, answer.text
             else:
                 assert widget in seen, answer.text
+
+
+async def test_what_opens_a_menu_needs_a_sandbox(person: Person) -> None:
+    """Wherever a menu is opened from, it takes a grab of the person's keyboard."""
+    menus = await person.open("menus", "menus.py")
+    await menus.look()
+    async with undisturbed(person):
+        for do in ("click", "invoke"):
+            answer = await menus.act({"do": do, "target": "button:Menu"})
+            assert (answer.marks, answer.reason) == ("✗", "needs_sandbox"), answer.text
+            await menus.act({"do": "wait", "seconds": 0.5})  # the person types on
+        assert not menus.log.events("menu")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,10 @@ from alongside.core.outline import quote
 if TYPE_CHECKING:
     from alongside.core.elements import Element
 
+# Python takes more for a number.
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_CODE = re.compile(r"[+-]?0\d", re.ASCII)
+_CELLS = frozenset({"cell", "gridcell"})
 _FORM = '"check": {"value": "Ada"}, or contains, checked, selected, expanded, focused, enabled, exists'
 
 
@@ -97,7 +103,17 @@ def same_value(element: Element, wanted: str) -> bool | None:
         return targets.plain(element.value) == targets.plain(wanted)
     if element.role not in NUMBER_ROLES:
         return False
-    try:
-        return float(element.value) == float(wanted)
-    except ValueError:
-        return False
+    shown, asked = number(element.value, element.role), number(wanted, element.role)
+    return shown is not None and shown == asked
+
+
+def number(text: str, role: str) -> float | None:
+    """The number that a text is for an element of that role.
+
+    ``1_000``, ``nan`` and digits of other scripts are texts, and so is ``007`` in a cell.
+    """
+    text = text.strip()
+    if not _NUMBER.fullmatch(text) or (role in _CELLS and _CODE.match(text)):
+        return None
+    found = float(text)
+    return found if math.isfinite(found) else None

@@ -6,10 +6,14 @@ person's own only those that disturb nothing; on a desktop of the agent's own al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
+from typing import TYPE_CHECKING
 
 from alongside.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from alongside.core.elements import Element, Snapshot
 
 
 class Disturbs(Flag):
@@ -73,17 +77,22 @@ LADDERS: dict[str, tuple[str, ...]] = {
 # (QAbstractButton.animateClick), and at once when the pointer clicks on it.
 _ORDERS: dict[tuple[str, str, str], tuple[str, ...]] = {("Qt", "button", "click"): ("xtest.pointer", "atspi.action")}
 
+# Steps whose action opens the menu or list of what has one. A menu takes a grab of the person's keyboard, wherever it
+# is opened from (measured on GTK 3 and Qt: their keys went into it).
+_OPENING = frozenset({"click", "invoke", "toggle", "expand"})
+_MENUS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
+
 # Steps that say what must hold afterwards: a technique that changed nothing may be followed by the next one.
 REPEATABLE = frozenset({"set", "clear", "select", "check", "uncheck", "expand", "collapse", "focus"})
 
 
 def ladder(
-    do: str, allowed: Disturbs, via: str | None = None, *, toolkit: str = "", role: str = ""
+    do: str, allowed: Disturbs, via: str | None = None, *, toolkit: str = "", role: str = "", opens: bool = False
 ) -> tuple[list[Technique], list[str]]:
     """The techniques to try for a step, in order, and a line for each that may not run here.
 
     ``allowed`` is what may be disturbed on this desktop. ``via`` pins one technique. ``toolkit`` and ``role`` are the
-    target's.
+    target's; ``opens`` says that it has a menu or list of its own.
     """
     names = _ORDERS.get((toolkit, role, do)) or LADDERS.get(do, ())
     if via is not None:
@@ -93,10 +102,18 @@ def ladder(
             raise Invalid(f"`{do}` has no technique {via}.", next="via: one of " + ", ".join(names))
         names = (via,)
     tried = [TECHNIQUES[name] for name in names]
+    if opens and do in _OPENING:
+        tried = [replace(one, disturbs=one.disturbs | Disturbs.KEYBOARD) for one in tried]
     return (
         [one for one in tried if one.disturbs in allowed],
         [f"{one.name}: disturbs {_words(one.disturbs & ~allowed)}" for one in tried if one.disturbs not in allowed],
     )
+
+
+def opens(element: Element, snapshot: Snapshot) -> bool:
+    """Whether an element has a menu or list that its action opens: it says so, or its items are in it."""
+    inside = snapshot.inside.get(element.key, ())
+    return element.role == "combobox" or "haspopup" in element.states or any(one.role in _MENUS for one in inside)
 
 
 def _words(disturbs: Disturbs) -> str:

@@ -191,13 +191,14 @@ def resolve(
 
 def only(name: str, among: Iterable[Element], snapshot: Snapshot) -> Element | None:
     """The one element of a name, by the rule of ``resolve``; ``Ambiguous`` where there are several."""
-    found = _foremost(_called(name, list(among)), snapshot)
+    found = _foremost(called(name, list(among)), snapshot)
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} of them are named {quote(name, 80)}. Name one by its ref.")
     return found[0] if found else None
 
 
-def _called(name: str, among: list[Element]) -> list[Element]:
+def called(name: str, among: list[Element]) -> list[Element]:
+    """Those of exactly that name, else those that people would call so."""
     said = plain(name)
     return [one for one in among if name and one.name == name] or [
         one for one in among if said and plain(one.name) == said
@@ -209,7 +210,7 @@ def _named(target: ByName, snapshot: Snapshot) -> list[Element]:
     said = plain(target.said)
     found = (
         [one for one in snapshot if target.said and one.name == target.said]
-        or (_called(target.name, among) if target.name else among)
+        or (called(target.name, among) if target.name else among)
         or [one for one in snapshot if said and plain(one.name) == said]
     )
     return _foremost(found, snapshot)

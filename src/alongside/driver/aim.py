@@ -145,7 +145,8 @@ class Aim:
         if seen_as != _identity(now) and not (now.role == "combobox" and now.name == now.value):
             ref, (role, name) = self._desktop.ref(now, self._window.id), seen_as
             return IdentityChanged(f"[{ref}] {role} {quote(name)} is now {element_line(now, None)}.", next=look)
-        if "hidden" in now.states - element.states:
+        # A cell that is scrolled away is still reached by its address.
+        if "hidden" in now.states - element.states and element.role != "cell":
             return Offscreen(f"{self.line(element)} was in sight, and is hidden now; nothing was sent.", next=look)
         return None
 
@@ -203,10 +204,13 @@ def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, li
     among = [one for one in snapshot if one.role in _MENUS and _level(one, snapshot) == 0]
     found: Element | None = None
     for part in parts:
-        wanted = targets.plain(part)
-        found = next((one for one in among if targets.plain(one.name) == wanted), None)
-        if found is None:
+        called = targets.called(part, among)
+        if not called:
             return None, [quote(one.name, 40) for one in among if one.name][:20]
+        # LibreOffice publishes its menu bar twice; below one menu a name stands for one item.
+        if found is not None and len(called) > 1:
+            raise Ambiguous(f"{len(called)} items of the menu {quote(found.name, 40)} are called {quote(part, 40)}.")
+        found = called[0]
         inside = list(snapshot.below(found))
         among = [one for one in inside if one.role in _MENUS and one.name and _level(one, snapshot, found) == 0]
     return found, []

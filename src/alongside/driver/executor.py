@@ -162,6 +162,7 @@ class Batch:
             step.via,
             toolkit=seen.snapshot.toolkit,
             role=element.role if element else "",
+            opens=element is not None and ladder.opens(element, seen.snapshot),
         )
         told = ""
         for technique in techniques:

@@ -63,8 +63,9 @@ async def look(
         )
         text += await _dialogs(desktop, window)
     except Unavailable as poor:
+        window = await desktop.window(window.id)  # it may have gone meanwhile, and then that is what is wrong
         if image == "none":
-            raise
+            raise poor from None
         seen, text = desktop.without_tree(window), str(poor)
     if image == "none":
         return Look(text)

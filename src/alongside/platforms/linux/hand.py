@@ -45,10 +45,9 @@ _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 # How long a pop-up may take to open and to close, what covers a place to go, a place to stay the same, an element to
 # take the focus it was given or was clicked for; and how often is looked (seconds).
 _OPENS, _CLOSES, _CLEARS, _STILL, _GIVEN, _FOCUS, _POLL = 1.5, 0.5, 0.5, 1.0, 0.5, 1.5, 0.02
-# Between two wheel clicks and the next look at where the element is now (seconds).
-_SCROLLS = 0.05
-# For how long what was scrolled has to stay where it is before it is pressed (seconds).
-_RESTS = 0.15
+# How long it takes until what was scrolled says where it is now (seconds): in Chromium 0.46 to 0.48 (measured).
+_SCROLLS, _BROWSER_SCROLLS = 0.05, 0.7
+_BROWSERS = frozenset({"Chromium", "Firefox"})
 # Pixels of a tree's line at most: the items inside an expanded one lie in its place, below its own line.
 _LINE = 20
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain; pop-ups open at once at most.
@@ -63,7 +62,6 @@ class Hand:
     def __init__(self, desktop: LinuxDesktop, own: Input, act: Act) -> None:
         self._desktop, self._own, self._act = desktop, own, act
         self._window, self._snapshot = act.window, act.snapshot
-        self._scrolled = False
         self.sent = ""
 
     async def press(self, at: Point, button: Button = "left", count: int = 1) -> None:
@@ -88,13 +86,11 @@ class Hand:
         """
         if element is None:
             return await self._point(point)
+        await self.scrolled()
         end = time.monotonic() + _STILL
         while True:
             own, part = self._own_part(element), await self._visible_part(element)
             await self._uncovered(part.centre, element, part)
-            if self._scrolled:
-                # Chromium goes on scrolling, and tells where things are a little later (measured).
-                await asyncio.sleep(_RESTS)
             element = await self._still(element)
             if self._own_part(element) == own:
                 return part.centre
@@ -109,6 +105,11 @@ class Hand:
             await self._uncovered(at)
             if self._window.bounds == frame:
                 return at
+
+    async def scrolled(self) -> None:
+        """Wait until the places of what the wheel scrolled can be believed."""
+        late = _BROWSER_SCROLLS if self._snapshot.toolkit in _BROWSERS else _SCROLLS
+        await asyncio.sleep(self._own.wheeled_at + late - time.monotonic())
 
     async def to_front(self) -> None:
         """Make the window the active one."""
@@ -319,8 +320,8 @@ class Hand:
         part = place.overlap(clip)
         if _enough(part, place):
             return part
-        self._scrolled = True
-        await self._desktop.tree.scroll_to(element)
+        if await self._desktop.tree.scroll_to(element):
+            await self._until([element], lambda now: self._own_part(now) != place, _SCROLLS)
         still = 0
         for _ in range(_MOST_WHEELS):
             again = await self._desktop.tree.read(element)
@@ -333,6 +334,7 @@ class Hand:
             still = still + 1 if now == place else 0
             if still > _STUCK or not clip.area:
                 break
+            await self._uncovered(clip.centre, element, clip)
             await self._wheel_towards(now, clip)
             place = now
         raise Passed("it could not be scrolled into view")
@@ -365,7 +367,7 @@ class Hand:
             await self._own.wheel("down" if down > 0 else "up", max(1, min(10, abs(down) // _WHEEL)))
         else:
             await self._own.wheel("right" if right > 0 else "left", max(1, min(10, abs(right) // _WHEEL)))
-        await asyncio.sleep(_SCROLLS)
+        await self.scrolled()
 
 
 def _enough(part: Rect, whole: Rect) -> bool:

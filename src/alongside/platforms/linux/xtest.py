@@ -52,6 +52,7 @@ async def pointer(hand: Hand, own: Input, act: Act) -> Delivery:
             await own.move(place)
             await asyncio.sleep(_HOVER)
             await own.wheel(step.direction, step.amount)
+            await hand.scrolled()
         elif step.do == "hover":
             # Two motions: some toolkits take the first one only as having arrived (measured on Qt).
             await own.move(Point(place.x - 2, place.y - 2))

@@ -6,12 +6,11 @@ and one of them ends GTK 4.8 (measured).
 
 from __future__ import annotations
 
-import math
-import re
 from typing import TYPE_CHECKING
 
 from dbus_fast import Variant
 
+from alongside.core.checks import number
 from alongside.core.errors import AppHung
 from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
@@ -59,11 +58,6 @@ _HOLDERS = frozenset({"combobox", "list", "listbox", "tree", "table", "tablist",
 # What names the row that it is in (GTK 4's rows have no names).
 _TEXTS = frozenset({"label", "text"})
 _CHOICES = frozenset({"option", "menuitem", "menuitemradio", "tab", "row", "cell", "treeitem", "radio"})
-
-
-# Python takes more for a number: "1_000", "nan", digits of every script.
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
-_CODE = re.compile(r"-?0\d", re.ASCII)
 
 
 def _node(element: Element) -> Node:
@@ -182,13 +176,11 @@ async def value(bus: Bus, act: Act) -> Delivery:
     element = act.the_element()
     if not _has(element, VALUE) or element.role == "combobox":
         raise Passed("it holds no number")
-    given = act.step.value or ""
-    if not _NUMBER.fullmatch(given) or not math.isfinite(float(given)):
+    given = number(act.step.value or "", element.role)
+    if given is None:
         raise Passed("what is to be set is no number")
-    if element.role in {"cell", "gridcell"} and _CODE.match(given):
-        raise Passed("what begins with a 0 is a text in a cell")
     node = _node(element)
-    call = Call(node, PROPERTIES, "Set", "ssv", (VALUE, "CurrentValue", Variant("d", float(given))))
+    call = Call(node, PROPERTIES, "Set", "ssv", (VALUE, "CurrentValue", Variant("d", given)))
     return await _send(bus, call, "value")
 
 

@@ -29,13 +29,13 @@ TABLES = frozenset({55, 66})
 ACTIVE, BUSY, CHECKED, COLLAPSED, DEFUNCT, EDITABLE, ENABLED, EXPANDABLE, EXPANDED = 1, 3, 4, 5, 6, 7, 8, 9, 10
 FOCUSABLE, FOCUSED, ICONIFIED, MODAL, MULTI_LINE, MULTISELECTABLE, PRESSED = 11, 12, 15, 16, 17, 18, 20
 SELECTABLE, SELECTED, SENSITIVE, SHOWING, VISIBLE, MANAGES_DESCENDANTS, INDETERMINATE = 22, 23, 24, 25, 30, 31, 32
-REQUIRED, INVALID_ENTRY, CHECKABLE, READ_ONLY = 33, 36, 41, 43
+REQUIRED, INVALID_ENTRY, CHECKABLE, HAS_POPUP, READ_ONLY = 33, 36, 41, 42, 43
 
 # States that are printed when they are set.
 _SHOWN = {
     BUSY: "busy", EXPANDED: "expanded", FOCUSED: "focused", MODAL: "modal", MULTI_LINE: "multiline",
     MULTISELECTABLE: "multiselectable", SELECTED: "selected", INDETERMINATE: "mixed", REQUIRED: "required",
-    INVALID_ENTRY: "invalid", ACTIVE: "active",
+    INVALID_ENTRY: "invalid", ACTIVE: "active", HAS_POPUP: "haspopup",
 }  # fmt: skip
 _CHECKS = frozenset({"checkbox", "radio", "menuitemcheckbox", "menuitemradio", "switch"})
 _TEXTS = frozenset({"textbox", "spinbutton", "combobox"})

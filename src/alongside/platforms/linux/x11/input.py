@@ -55,6 +55,7 @@ class Input:
         self._keyboard = Keyboard(x, hold, released)
         self._xtest = x.connection(xcffib.xtest.key)
         self._released_at = 0.0
+        self.wheeled_at = 0.0  # monotonic seconds, of the last wheel click
 
     @classmethod
     async def open(cls, x: X11, events: Events, hold: Callable[[str], None], released: Callable[[str], None]) -> Input:
@@ -166,6 +167,7 @@ class Input:
         for _ in range(clicks):
             self._press(button)
             self._release(button)
+        self.wheeled_at = time.monotonic()
 
     def _release_all(self) -> None:
         mask = self._x.connection.core.QueryPointer(self._x.root).reply().mask
