@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -90,3 +92,13 @@ def test_a_browser_is_known_by_what_its_link_leads_to(programs: Path) -> None:
     assert kind is not None
     assert "chromium" in kind.names
     assert apps.kind_of(sys.executable) is None
+
+
+def test_a_process_lives_until_it_is_killed() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert apps.lives(process.pid)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not apps.lives(process.pid), "a zombie"
+    assert not apps.lives(process.pid)
+    assert apps.lives(0), "nothing is known of it"

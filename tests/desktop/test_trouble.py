@@ -137,10 +137,12 @@ async def test_killed_while_it_is_read_it_is_gone(place: Place, kind: str, delay
     whole = re.search(r" (\d+) elements", told)
     assert whole is None or int(whole[1]) >= ROWS, told[:300]
     if whole is None:
-        assert told in {"app_gone", "not_found", "unavailable"}, told
+        assert told in {"app_gone", "not_found"}, told
     assert seconds < 8
-    told, _ = await timed(app.look())
-    assert told == "not_found"
+    # The display may still have the window of a process that the system is ending.
+    async with asyncio.timeout(3):
+        while (told := (await timed(app.look()))[0]) != "not_found":
+            assert told == "app_gone"
 
 
 async def windows(place: Place) -> dict[str, str]:

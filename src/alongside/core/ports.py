@@ -202,6 +202,9 @@ class Platform(Protocol):
     def ended(self, pid: int) -> str | None:
         """How an application that was launched here ended, with the last lines it wrote; None while it runs."""
 
+    def lives(self, pid: int) -> bool:
+        """Whether a process runs; True where its number is not known (0)."""
+
     async def status(self) -> list[Row]:
         """What works here and what does not."""
 

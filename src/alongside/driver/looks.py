@@ -64,6 +64,8 @@ async def look(
         text += await _dialogs(desktop, window)
     except Unavailable as poor:
         window = await desktop.window(window.id)  # it may have gone meanwhile, and then that is what is wrong
+        if not desktop.platform.lives(window.pid):
+            raise AppGone(f"The application of {window.id} ended.", next="windows()") from None
         if image == "none":
             raise poor from None
         seen, text = desktop.without_tree(window), str(poor)

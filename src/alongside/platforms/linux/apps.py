@@ -35,6 +35,7 @@ _SHELLS = frozenset(
 _INTERPRETER = re.compile(r"(python|perl|ruby|node|nodejs|lua|php|tclsh|wish|gjs|guile)[0-9.]*")
 _DATA = "/usr/local/share:/usr/share"
 _MOST_TOLD = 2_000
+_EXITING = 0x4  # the kernel's PF_EXITING
 
 
 def _home() -> Path:
@@ -214,6 +215,17 @@ class Apps:
             process.poll()
 
         loop.add_reader(descriptor, ended)
+
+
+def lives(pid: int) -> bool:
+    """Whether a process runs and is not being killed; True where its number is not known (0)."""
+    if not pid:
+        return True
+    try:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    return state not in "ZX" and not int(rest[5]) & _EXITING
 
 
 def find(application: str) -> list[str]:

@@ -92,6 +92,10 @@ class LinuxDesktop:
         """How an application that was launched here ended, with the last lines it wrote; None while it runs."""
         return self._apps.ended(pid)
 
+    def lives(self, pid: int) -> bool:
+        """Whether a process runs; one that is being killed does not, though its windows stand a little longer."""
+        return apps.lives(pid)
+
     async def status(self) -> list[Row]:
         """The display, the window manager and the accessibility bus, as they answer now."""
         rows = []
