@@ -53,10 +53,12 @@ _READS: dict[str, dict[str, int]] = {
     "XFIXES": {"QueryVersion": 0, "GetCursorImage": 4},
     "XKEYBOARD": {"UseExtension": 0, "GetState": 4, "GetMap": 8},
 }
+# Messages to one window, which no other client and no window manager ever sees.
+_SENDS: dict[str, dict[str, int]] = {CORE: {"SendEvent": 25}}
 # What a desktop of the agent's own allows on top: its pointer, its keyboard (also which keys are down, which on the
 # person's is theirs to know), and messages to its window manager.
 _ACTS: dict[str, dict[str, int]] = {
-    CORE: {"SendEvent": 25, "QueryKeymap": 44},
+    CORE: {"QueryKeymap": 44},
     "XKEYBOARD": {"LatchLockState": 5, "SetMap": 9},
     "XTEST": {"GetVersion": 0, "FakeInput": 2},
 }
@@ -66,43 +68,67 @@ def _pairs(*tables: dict[str, dict[str, int]]) -> frozenset[tuple[str, int]]:
     return frozenset((name, opcode) for table in tables for name, ops in table.items() for opcode in ops.values())
 
 
-ALLOWED: Mapping[Kind, frozenset[tuple[str, int]]] = {"user": _pairs(_READS), "own": _pairs(_READS, _ACTS)}
+ALLOWED: Mapping[Kind, frozenset[tuple[str, int]]] = {
+    "user": _pairs(_READS, _SENDS),
+    "own": _pairs(_READS, _SENDS, _ACTS),
+}
 
 _EVENTS = xcffib.xproto.EventMask
 # Selecting these only listens; the others (redirection, button presses) only one client may have.
 _LISTENS = _EVENTS.StructureNotify | _EVENTS.SubstructureNotify | _EVENTS.PropertyChange
 _CLIENT_MESSAGE = 33  # the code of the event
+# Keys, buttons, motion, crossings and focus, as the server would send them.
+_SIMULATED = range(2, 11)
+_PING, _ACTIVE = b"_NET_WM_PING", b"_NET_ACTIVE_WINDOW"
+_NAMES = (b"WM_PROTOCOLS", _PING, _ACTIVE)
 
 
 def _word(body: bytes, offset: int) -> int:
     return int(struct.unpack_from("=I", body, offset)[0])
 
 
-def _only_listens(body: bytes, _own: Callable[[int], bool]) -> bool:
+def _only_listens(body: bytes, _guard: Guarded) -> bool:
     return _word(body, 8) == xcffib.xproto.CW.EventMask and not _word(body, 12) & ~_LISTENS
 
 
-def _keeps_property(body: bytes, _own: Callable[[int], bool]) -> bool:
+def _keeps_property(body: bytes, _guard: Guarded) -> bool:
     return not body[1]  # its first argument: delete what was read
 
 
-def _of_this_connection(body: bytes, own: Callable[[int], bool]) -> bool:
-    return own(_word(body, 4))
+def _of_this_connection(body: bytes, guard: Guarded) -> bool:
+    return guard.owns(_word(body, 4))
 
 
-def _stays_on_screen(body: bytes, _own: Callable[[int], bool]) -> bool:
+def _stays_on_screen(body: bytes, _guard: Guarded) -> bool:
     return body[8] == xcffib.composite.Redirect.Automatic  # redirected manually, a window is shown no more
 
 
-def _client_message(body: bytes, _own: Callable[[int], bool]) -> bool:
-    return body[12] == _CLIENT_MESSAGE
+def _sends(body: bytes, guard: Guarded) -> bool:
+    """Whether an event goes to one application alone, or where it goes to the window manager, may go there."""
+    propagate, window, mask, code, message, word = body[1], *struct.unpack_from("=IIB", body, 4), *_message(body)
+    # Without an event mask only the client that made the window gets it: a window manager that sees a simulated FocusIn
+    # believes that the focus has moved (measured: xfwm4, metacity).
+    to_one = not propagate and not mask and window not in guard.nobodys
+    if code == _CLIENT_MESSAGE:
+        names = guard.names
+        if to_one and message == names[b"WM_PROTOCOLS"]:
+            return word == names[_PING]  # WM_TAKE_FOCUS takes it (measured)
+        if guard.kind == "own":
+            return True
+        return message == names[_ACTIVE] and window == guard.root and guard.returns_to == _word(body, 16)
+    return to_one and code in _SIMULATED
+
+
+def _message(body: bytes) -> tuple[int, int]:
+    """The type and the first word of a client message."""
+    return _word(body, 20), _word(body, 24)
 
 
 # Requests that are allowed in some forms only. The body is what goes to the wire: 4 bytes of header, then arguments.
-_ONLY_IF: dict[tuple[str, int], Callable[[bytes, Callable[[int], bool]], bool]] = {
+_ONLY_IF: dict[tuple[str, int], Callable[[bytes, Guarded], bool]] = {
     (CORE, 2): _only_listens,
     (CORE, 20): _keeps_property,
-    (CORE, 25): _client_message,
+    (CORE, 25): _sends,
     (CORE, 54): _of_this_connection,
     ("Composite", 1): _stays_on_screen,
     ("Composite", 2): _stays_on_screen,
@@ -114,11 +140,19 @@ class Guarded(xcffib.Connection):
     """A connection on which a request that ``kind`` does not allow raises ``Policy`` before it reaches the wire."""
 
     setup: Any
+    core: Any
 
     def __init__(self, display: str, kind: Kind) -> None:
         self.kind: Kind = kind
         super().__init__(display)  # type: ignore[no-untyped-call]
         self._base, self._mask = self.setup.resource_id_base, self.setup.resource_id_mask
+        self.root: int = self.setup.roots[self.pref_screen].root
+        # Destinations that stand for others: None, PointerRoot, and the root that every window manager listens on.
+        self.nobodys = {0, 1, *(screen.root for screen in self.setup.roots)}
+        asked = {name: self.core.InternAtom(False, len(name), name) for name in _NAMES}
+        self.names: dict[bytes, int] = {name: cookie.reply().atom for name, cookie in asked.items()}
+        # The window that the focus may be given back to, as long as one that took it by itself has it.
+        self.returns_to: int | None = None
 
     def send_request(self, flags: int, parts: Any, request: Any) -> int:
         extension = CORE if request.ext == ffi.NULL else ffi.string(request.ext.name).decode()
@@ -136,7 +170,8 @@ class Guarded(xcffib.Connection):
         if (extension, opcode) not in ALLOWED[self.kind]:
             return False
         fits = _ONLY_IF.get((extension, opcode))
-        return fits is None or fits(body, self._is_own)
+        return fits is None or fits(body, self)
 
-    def _is_own(self, resource: int) -> bool:
+    def owns(self, resource: int) -> bool:
+        """Whether a window, a pixmap or a segment was made by this connection."""
         return bool(resource & ~self._mask == self._base)
