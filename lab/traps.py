@@ -8,8 +8,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from lab import common, qt  # the checkout is found by the path above
 
-SWAP_MS = 250
-
 
 def combo(page: qt.Page, name: str, options: tuple[str, ...]) -> tuple[Any, Any]:
     """A combo box and the row it is in."""
@@ -20,7 +18,7 @@ def combo(page: qt.Page, name: str, options: tuple[str, ...]) -> tuple[Any, Any]
 
 
 def swapping(page: qt.Page) -> Any:
-    """Two buttons that change places for ever, once a poke said so."""
+    """Two buttons that change places when a poke says so."""
     row = page.widgets.QWidget()
     layout = page.widgets.QHBoxLayout(row)
     buttons = [page.button("Keep"), page.button("Drop")]
@@ -32,7 +30,7 @@ def swapping(page: qt.Page) -> Any:
         for place, button in enumerate(buttons):
             layout.insertWidget(place, button)
 
-    page.pokes["swap"] = lambda _: page.every(SWAP_MS, swap)
+    page.pokes["swap"] = lambda _: swap()
     return row
 
 
