@@ -228,7 +228,9 @@ async def test_a_window_closed_between_look_and_act(place: Place, kind: str) -> 
 
 async def test_a_point_of_an_image_from_before_a_resize(place: Place) -> None:
     app = await place.open("gtk3")
-    x, y, width, height = (await place.places(app))["Save", "push button"]
+    places = await place.places(app)
+    # AT-SPI 2.53 and later says just "button".
+    x, y, width, height = places.get(("Save", "push button")) or places["Save", "button"]
     assert await app.look(image="standard")
     ((left, top),) = re.findall(
         rf"^{re.escape(app.window)} .* at (-?\d+),(-?\d+)", (await place.call("windows"))["text"], re.MULTILINE

@@ -28,13 +28,16 @@ class Disturbs(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Technique:
-    """One way to deliver a step; ``told`` is a line for people."""
+    """One way to deliver a step; ``told`` is a line for people, ``toolkits`` those that it works on (all if empty)."""
 
     name: str
     disturbs: Disturbs
     told: str
+    toolkits: frozenset[str] = frozenset()
 
 
+# They take what is sent to their windows alone for what the display sends (measured); GTK 4 does not.
+_SENT_TO = frozenset({"GTK 3", "Qt", "Chromium"})
 _REAL = Disturbs.POINTER | Disturbs.FOCUS | Disturbs.STACKING
 TECHNIQUES = {
     one.name: one
@@ -44,38 +47,45 @@ TECHNIQUES = {
         Technique("atspi.value", Disturbs.NOTHING, "setting the number of a slider, spin button or cell"),
         Technique("atspi.text", Disturbs.NOTHING, "editing text over the accessibility bus"),
         Technique("atspi.focus", Disturbs.FOCUS | Disturbs.STACKING, "taking the focus over the accessibility bus"),
+        Technique("x11.activation", Disturbs.NOTHING, "events of a pointer, sent to the window alone", _SENT_TO),
+        Technique("x11.keys", Disturbs.NOTHING, "events of a keyboard, sent to the window alone", _SENT_TO),
         Technique("xtest.pointer", _REAL, "the desktop's own pointer"),
         Technique("xtest.keys", Disturbs.KEYBOARD | Disturbs.FOCUS | Disturbs.STACKING, "the desktop's own keyboard"),
         Technique("xtest.choose", _REAL, "opening a list or menu with the pointer and choosing in it"),
     )
 }
 
-_ACTION = ("atspi.action", "xtest.pointer")
+_ACTION = ("atspi.action", "xtest.pointer", "x11.activation")
 LADDERS: dict[str, tuple[str, ...]] = {
     "click": _ACTION,
     "invoke": ("atspi.action",),
     "toggle": _ACTION,
     "check": _ACTION,
     "uncheck": _ACTION,
-    "double_click": ("xtest.pointer",),
+    "double_click": ("xtest.pointer", "x11.activation"),
     "right_click": ("xtest.pointer",),
-    "hover": ("xtest.pointer",),
-    "drag": ("xtest.pointer",),
-    "scroll": ("xtest.pointer",),
-    "type": ("atspi.text", "xtest.keys"),
-    "set": ("atspi.value", "atspi.selection", "atspi.action", "atspi.text", "xtest.keys", "xtest.choose"),
-    "clear": ("atspi.text", "xtest.keys"),
-    "key": ("xtest.keys",),
-    "select": ("atspi.selection", "atspi.action", "xtest.keys", "xtest.choose", "xtest.pointer"),
-    "expand": ("atspi.action", "xtest.keys"),
-    "collapse": ("atspi.action", "xtest.keys"),
+    "hover": ("xtest.pointer", "x11.activation"),
+    "drag": ("xtest.pointer", "x11.activation"),
+    "scroll": ("xtest.pointer", "x11.activation"),
+    "type": ("atspi.text", "xtest.keys", "x11.keys"),
+    "set": ("atspi.value", "atspi.selection", "atspi.action", "atspi.text", "xtest.keys", "xtest.choose", "x11.keys"),
+    "clear": ("atspi.text", "xtest.keys", "x11.keys"),
+    "key": ("xtest.keys", "x11.keys"),
+    "select": (
+        *("atspi.selection", "atspi.action", "xtest.keys", "xtest.choose", "xtest.pointer"),
+        *("x11.keys", "x11.activation"),
+    ),
+    "expand": ("atspi.action", "xtest.keys", "x11.keys"),
+    "collapse": ("atspi.action", "xtest.keys", "x11.keys"),
     "focus": ("atspi.focus", "xtest.pointer"),
     "menu": ("atspi.action", "xtest.choose"),
 }
 
 # Where another order is better for one role of a toolkit. Qt presses a button 100 ms after its action was taken
 # (QAbstractButton.animateClick), and at once when the pointer clicks on it.
-_ORDERS: dict[tuple[str, str, str], tuple[str, ...]] = {("Qt", "button", "click"): ("xtest.pointer", "atspi.action")}
+_ORDERS: dict[tuple[str, str, str], tuple[str, ...]] = {
+    ("Qt", "button", "click"): ("xtest.pointer", "atspi.action", "x11.activation")
+}
 
 # Steps whose action opens the menu or list of what has one. A menu takes a grab of the person's keyboard, wherever it
 # is opened from (measured on GTK 3 and Qt: their keys went into it).
@@ -104,9 +114,11 @@ def ladder(
     tried = [TECHNIQUES[name] for name in names]
     if opens and do in _OPENING:
         tried = [replace(one, disturbs=one.disturbs | Disturbs.KEYBOARD) for one in tried]
+    fitting = [one for one in tried if not one.toolkits or toolkit in one.toolkits]
     return (
-        [one for one in tried if one.disturbs in allowed],
-        [f"{one.name}: disturbs {_words(one.disturbs & ~allowed)}" for one in tried if one.disturbs not in allowed],
+        [one for one in fitting if one.disturbs in allowed],
+        [f"{one.name}: disturbs {_words(one.disturbs & ~allowed)}" for one in fitting if one.disturbs not in allowed]
+        + [f"{one.name}: {toolkit or 'an unknown toolkit'} does not take it" for one in tried if one not in fitting],
     )
 
 

@@ -67,28 +67,31 @@ class Screen(Protocol):
 
 
 class Input(Protocol):
-    """A real pointer and keyboard. Only a desktop that is the agent's own has one."""
+    """A pointer and a keyboard: a desktop's own, or made of messages to one window. Points are of the display.
+
+    What was begun is done to its end, also when the caller is cancelled: nothing stays pressed.
+    """
+
+    wheeled_at: float  # monotonic seconds, of the last wheel click
 
     async def move(self, point: Point) -> None: ...
 
-    async def press(self, button: Button) -> None: ...
+    async def click(self, point: Point, button: Button = "left") -> None: ...
 
-    async def release(self, button: Button) -> None: ...
+    async def wheel(self, direction: str, clicks: int) -> None:
+        """Turn the wheel where the pointer is."""
 
-    async def wheel(self, direction: str, clicks: int) -> None: ...
+    async def drag(self, start: Point, end: Point, button: Button = "left") -> None: ...
 
     async def keys(self, chord: str, repeat: int = 1) -> None:
         """A chord such as ``ctrl+shift+s``; ``Invalid`` names a key that does not exist."""
 
+    async def type(self, text: str) -> None:
+        """A text; new lines and tabs are the keys Return and Tab. The keymap is as it was afterwards."""
+
     async def hold(self, modifiers: Sequence[str]) -> None: ...
 
     async def let_go(self, modifiers: Sequence[str]) -> None: ...
-
-    async def type(self, text: str) -> None:
-        """Any Unicode text; new lines and tabs are the keys Return and Tab. The keymap is left as it was."""
-
-    async def release_all(self) -> None:
-        """Let go of everything that is held down."""
 
 
 class Ledger(Protocol):

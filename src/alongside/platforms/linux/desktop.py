@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from alongside.core.errors import AlongsideError, NeedsSandbox, Unavailable
 from alongside.core.geometry import Point
 from alongside.core.ports import Act, Delivery, Passed, Row
-from alongside.platforms.linux import apps, xtest
+from alongside.platforms.linux import apps, devices
 from alongside.platforms.linux.atspi import actions
 from alongside.platforms.linux.atspi.bus import Bus
 from alongside.platforms.linux.atspi.tree import AtspiTree
+from alongside.platforms.linux.x11.activation import Activation, undo_told
 from alongside.platforms.linux.x11.connection import X11
 from alongside.platforms.linux.x11.events import Events
 from alongside.platforms.linux.x11.input import Input
@@ -38,13 +39,15 @@ class LinuxDesktop:
     # Their events tell of every change of a name, value or state (GTK 4 and LibreOffice leave some out: measured).
     tells = frozenset({"GTK 3", "Qt", "Chromium"})
 
-    def __init__(self, x: X11, events: Events, bus: Bus, pointer: Input | None, screen: Screen) -> None:
+    def __init__(
+        self, x: X11, events: Events, bus: Bus, *, ledger: Ledger, pointer: Input | None, screen: Screen
+    ) -> None:
         self.windows = Windows(x, events)
         self.screen = screen
         self.tree = AtspiTree(bus)
         self.input = pointer
         self.bus = bus
-        self._x, self._events = x, events
+        self._x, self._events, self._ledger = x, events, ledger
         self._apps = apps.Apps()
         # Where and when the agent's pointer clicked last.
         self.pressed, self.pressed_at = Point(0, 0), 0.0
@@ -60,20 +63,26 @@ class LinuxDesktop:
         x, bus = await asyncio.gather(_display(display, own=own), _bus(address, own=own))
         events = await Events.open(x)
         pointer = await Input.open(x, events, ledger.hold, ledger.released) if own else None
+        # What the last driver of this desktop held when it died, the latest first.
+        await undo_told(x, ledger)
         if pointer is not None and ledger.entries:
-            # What the last driver of this desktop held when it died, the latest first.
             await pointer.undo(ledger.entries[::-1])
             await pointer.release_all()
         screen = await Screen.open(x)
-        return cls(x, events, bus, pointer, screen)
+        return cls(x, events, bus, ledger=ledger, pointer=pointer, screen=screen)
 
     async def deliver(self, technique: str, act: Act) -> Delivery:
         """Send a step by one technique; ``Passed`` when it cannot."""
         if technique in actions.TECHNIQUES:
             return await actions.TECHNIQUES[technique](self.bus, act)
+        deliver = devices.TECHNIQUES[technique]
+        if technique in devices.SENT:
+            ledger = self._ledger
+            async with Activation(self._x, self._events, act.window.native, ledger.hold, ledger.released) as sent:
+                return await deliver(self, sent, act)
         if self.input is None:
             raise Passed("this desktop has no pointer and keyboard of the agent's own")
-        return await xtest.TECHNIQUES[technique](self, self.input, act)
+        return await deliver(self, self.input, act)
 
     async def launch(self, application: str, arguments: Sequence[str]) -> int:
         """Start an application; its process id."""
@@ -119,7 +128,8 @@ class LinuxDesktop:
         return self._x.connected and self.bus.connected
 
     async def release(self) -> None:
-        """Let go of every key and button that is held down."""
+        """Let go of every key and button that is held down, or that a window was told to be down."""
+        await undo_told(self._x, self._ledger)
         if self.input is not None:
             await self.input.release_all()
 

@@ -1,4 +1,4 @@
-"""The agent's own pointer and keyboard at work on one step's window.
+"""A pointer and a keyboard at work on one step's window.
 
 Right before anything is pressed the element is read again, and what shows at its place must be its own window, or the
 open menu or list that it is in. An element is pressed to be given the focus only where a press does nothing else.
@@ -21,14 +21,15 @@ from alongside.core.ports import Act, Delivery, NativeWindow, Passed
 from alongside.core.targets import only, plain
 from alongside.platforms.linux.atspi import actions
 from alongside.platforms.linux.atspi.elements import display_place
+from alongside.platforms.linux.x11.activation import Activation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alongside.core.elements import Element, Snapshot
+    from alongside.core.ports import Input
     from alongside.core.steps import Button
     from alongside.platforms.linux.desktop import LinuxDesktop
-    from alongside.platforms.linux.x11.input import Input
 
 MENU_ITEMS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
 OPTIONS = frozenset({"option", "menuitem", "menuitemradio", "cell"})
@@ -62,6 +63,8 @@ class Hand:
     def __init__(self, desktop: LinuxDesktop, own: Input, act: Act) -> None:
         self._desktop, self._own, self._act = desktop, own, act
         self._window, self._snapshot = act.window, act.snapshot
+        # Whether it works on the window wherever that is, and brings nothing to the front.
+        self.behind = isinstance(own, Activation)
         self.sent = ""
 
     async def press(self, at: Point, button: Button = "left", count: int = 1) -> None:
@@ -112,7 +115,10 @@ class Hand:
         await asyncio.sleep(self._own.wheeled_at + late - time.monotonic())
 
     async def to_front(self) -> None:
-        """Make the window the active one."""
+        """Make the window the active one, or have it believe that it is."""
+        if isinstance(self._own, Activation):
+            await self._own.activate()
+            return
         now = self._listed(await self._desktop.windows.list())
         if "active" not in now.states:
             await self._desktop.windows.activate(self._window.native)
@@ -212,6 +218,8 @@ class Hand:
         while True:
             listed = await self._desktop.windows.list()
             self._window = replace(self._window, bounds=self._listed(listed).bounds)
+            if self.behind:
+                return
             top = next(
                 (one for one in reversed(listed) if one.frame.holds(at) and not one.states & {"minimised", "hidden"}),
                 None,
@@ -301,6 +309,8 @@ class Hand:
         return now is not None and "focused" in now.states
 
     async def _takes_focus(self, element: Element) -> bool:
+        if self.behind and self._snapshot.toolkit != "Qt":
+            return False  # GTK 3 and Chromium take the display's focus as well (measured)
         try:
             await actions.grab_focus(self._desktop.bus, element)
         except Passed:

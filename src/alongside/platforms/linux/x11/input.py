@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from alongside.platforms.linux.x11.events import Events
 
 _PRESS, _RELEASE, _MOTION = 4, 5, 6
-_BUTTONS: dict[Button, int] = {"left": 1, "middle": 2, "right": 3}
-_WHEEL = {"up": 4, "down": 5, "left": 6, "right": 7}
-_BUTTON_MASKS = {1: 0x100, 2: 0x200, 3: 0x400, 4: 0x800, 5: 0x1000}
+BUTTONS: dict[Button, int] = {"left": 1, "middle": 2, "right": 3}
+WHEEL = {"up": 4, "down": 5, "left": 6, "right": 7}
+BUTTON_MASKS = {1: 0x100, 2: 0x200, 3: 0x400, 4: 0x800, 5: 0x1000}
 _FRAME = 1 / 60
 _SPEED = 2000  # pixels a second
 _LONGEST = 0.5  # seconds of a drag
@@ -68,18 +68,18 @@ class Input:
 
     async def press(self, button: Button) -> None:
         await asyncio.sleep(self._released_at + _BETWEEN - time.monotonic())
-        await self._x.run(self._press, _BUTTONS[button])
+        await self._x.run(self._press, BUTTONS[button])
 
     async def release(self, button: Button) -> None:
-        await self._x.run(self._release, _BUTTONS[button])
+        await self._x.run(self._release, BUTTONS[button])
 
     async def click(self, point: Point, button: Button = "left") -> None:
         """Move there, press and let go at once: nothing that cancels this comes in between."""
         await asyncio.sleep(self._released_at + _BETWEEN - time.monotonic())
-        await self._x.run(self._click, point, _BUTTONS[button])
+        await self._x.run(self._click, point, BUTTONS[button])
 
     async def wheel(self, direction: str, clicks: int) -> None:
-        await self._x.run(self._wheel, _WHEEL[direction], clicks)
+        await self._x.run(self._wheel, WHEEL[direction], clicks)
 
     async def drag(self, start: Point, end: Point, button: Button = "left") -> None:
         """Press at one point, glide to the other, let go; also when cancelled it is let go of."""
@@ -93,7 +93,7 @@ class Input:
                 await asyncio.sleep(_FRAME)
             await asyncio.sleep(_SETTLE)
         finally:
-            await asyncio.wrap_future(self._x.post(self._release, _BUTTONS[button]))
+            await asyncio.wrap_future(self._x.post(self._release, BUTTONS[button]))
 
     async def keys(self, chord: str, repeat: int = 1) -> None:
         try:
@@ -171,7 +171,7 @@ class Input:
 
     def _release_all(self) -> None:
         mask = self._x.connection.core.QueryPointer(self._x.root).reply().mask
-        for button, bit in _BUTTON_MASKS.items():
+        for button, bit in BUTTON_MASKS.items():
             if mask & bit:
                 self._release(button)
         self._keyboard.release_all()

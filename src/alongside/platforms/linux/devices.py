@@ -1,4 +1,7 @@
-"""Delivering steps with the desktop's own pointer and keyboard, where it is the agent's own."""
+"""Delivering steps with a pointer and a keyboard.
+
+They are the desktop's own where it is the agent's, or made of events that are sent to one window and move nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from alongside.core.elements import Element
+    from alongside.core.ports import Input
     from alongside.platforms.linux.desktop import LinuxDesktop
-    from alongside.platforms.linux.x11.input import Input
 
 _CLICKED = frozenset({"click", "double_click", "right_click", "toggle", "check", "uncheck", "select"})
 _POINTED = _CLICKED | {"drag", "scroll", "hover", "focus"}
 _TYPED = frozenset({"key", "type", "expand", "collapse", "set", "clear"})
 _HOVER = 0.05
-# Clicks this close to each other, in time (seconds) and place (pixels), are a double click.
-_DOUBLE, _NEAR = 0.55, 12
-_BUTTONS = frozenset({"button", "checkbox", "radio", "switch", "tab", "menuitem", "menuitemcheckbox", "menuitemradio"})
+# What a pointer drags without carrying anything away: carrying takes hold of the display's own pointer (measured).
+_SLIDES = frozenset({"slider", "scrollbar", "separator"})
 
 
 async def pointer(hand: Hand, own: Input, act: Act) -> Delivery:
@@ -39,6 +41,8 @@ async def pointer(hand: Hand, own: Input, act: Act) -> Delivery:
         await hand.to_front()
         await hand.focus(act.the_element())
         return Delivery("focused")
+    if step.do == "drag" and hand.behind and (act.element is None or act.element.role not in _SLIDES):
+        raise Passed("dragging it would take hold of the person's pointer")
     end = await hand.place(act.end_element, act.end) if step.do == "drag" else None
     place = await hand.place(act.element, act.point)
     if end is not None and act.end_element is not None and await hand.place(act.end_element) != end:
@@ -163,4 +167,8 @@ TECHNIQUES: dict[str, Callable[[LinuxDesktop, Input, Act], Awaitable[Delivery]]]
     "xtest.pointer": _honest(pointer),
     "xtest.keys": _honest(keys),
     "xtest.choose": _honest(choose),
+    "x11.activation": _honest(pointer),
+    "x11.keys": _honest(keys),
 }
+# By events that are sent to one window.
+SENT = frozenset({"x11.activation", "x11.keys"})
