@@ -14,6 +14,7 @@ from desktop.support import DEADLINE_S, App
 from lab_support import LAB, LabLog, ScriptedPerson, lab_command
 
 from alongside.core.errors import AlongsideError
+from alongside.platforms.linux import apps
 from alongside.server.desktops import Desktop, Desktops
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ class Person:
         title = f"Lab {kind}"
         options = ("--poke", str(pokes), "--title", title, "--geometry", "600x400+40+40")
         command = lab_command("gtk3" if script else kind, log, *options)
+        if kind == "page":
+            server = await self.start(*command, stdout=asyncio.subprocess.PIPE)
+            assert server.stdout is not None
+            url = (await asyncio.wait_for(server.stdout.readline(), DEADLINE_S)).decode().strip()
+            # As a person starts theirs, but for a profile that is thrown away, and readable.
+            browser = apps.kind_of("chromium")
+            assert browser is not None
+            flags = (*browser.flags, *(browser.root_flags if os.geteuid() == 0 else ()))
+            command = ["chromium", *flags, f"--user-data-dir={self.folder}/chromium", f"--app={url}"]
         await self.start(*(str(LAB / script) if script and one.endswith("gtk3.py") else one for one in command))
         app = App(self, kind, title, LabLog(log), pokes, title)
         await app.log.wait_for("window", "ready", within=2 * DEADLINE_S)

@@ -42,8 +42,7 @@ _ENDS = frozenset({"click", "invoke", "key", "menu", "double_click"})
 ANYTHING = frozenset(
     {"click", "invoke", "key", "menu", "double_click", "right_click", "toggle", "drag", "hover", "type"}
 )
-
-
+# Steps that may replace what they act on by another object of the same place and name.
 _REMADE = frozenset({"expand", "collapse"})
 
 

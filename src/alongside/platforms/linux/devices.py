@@ -13,7 +13,8 @@ from alongside.core.geometry import Point
 from alongside.core.ladder import REPEATABLE
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.core.targets import only
-from alongside.platforms.linux.hand import MENU_ITEMS, OPTIONS, Hand
+from alongside.platforms.linux.hand import Hand
+from alongside.platforms.linux.places import MENU_ITEMS, OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,10 +54,7 @@ async def pointer(hand: Hand, own: Input, act: Act) -> Delivery:
         if end is not None:
             await own.drag(place, end, step.button)
         elif step.do == "scroll":
-            await own.move(place)
-            await asyncio.sleep(_HOVER)
-            await own.wheel(step.direction, step.amount)
-            await hand.scrolled()
+            await hand.scroll(place, step.direction, step.amount, act.element)
         elif step.do == "hover":
             # Two motions: some toolkits take the first one only as having arrived (measured on Qt).
             await own.move(Point(place.x - 2, place.y - 2))

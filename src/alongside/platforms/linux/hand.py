@@ -20,23 +20,27 @@ from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, NativeWindow, Passed
 from alongside.core.targets import only, plain
 from alongside.platforms.linux.atspi import actions
-from alongside.platforms.linux.atspi.elements import display_place
+from alongside.platforms.linux.places import (
+    MENU_ITEMS,
+    OPTIONS,
+    bar_ends,
+    clipped,
+    enough,
+    in_sight,
+    is_apart,
+    lies_in,
+    own_part,
+)
 from alongside.platforms.linux.x11.activation import Activation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alongside.core.elements import Element, Snapshot
+    from alongside.core.elements import Element
     from alongside.core.ports import Input
     from alongside.core.steps import Button
     from alongside.platforms.linux.desktop import LinuxDesktop
 
-MENU_ITEMS = frozenset({"menu", "menuitem", "menuitemcheckbox", "menuitemradio"})
-OPTIONS = frozenset({"option", "menuitem", "menuitemradio", "cell"})
-# Menus and lists are laid out on top of what they belong to: nothing around them clips them.
-_FREE = MENU_ITEMS | {"menubar", "combobox", "window", "dialog"}
-# The parts of a combo box that are in the window itself, not in its list.
-_FACE = frozenset({"textbox", "button"})
 _BUTTONS = frozenset({"button", "checkbox", "radio", "switch", "tab", *MENU_ITEMS})
 # Clicks this close to each other, in time (seconds) and place (pixels), are a double click.
 _DOUBLE, _NEAR = 0.55, 12
@@ -49,8 +53,8 @@ _OPENS, _CLOSES, _CLEARS, _STILL, _GIVEN, _FOCUS, _POLL = 1.5, 0.5, 0.5, 1.0, 0.
 # How long it takes until what was scrolled says where it is now (seconds): in Chromium 0.46 to 0.48 (measured).
 _SCROLLS, _BROWSER_SCROLLS = 0.05, 0.7
 _BROWSERS = frozenset({"Chromium", "Firefox"})
-# Pixels of a tree's line at most: the items inside an expanded one lie in its place, below its own line.
-_LINE = 20
+# Lines that Qt scrolls for a wheel click; how long a pointer is at a place before the wheel turns (seconds).
+_LINES, _HOVER = 3, 0.05
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain; pop-ups open at once at most.
 _WHEEL, _MOST_WHEELS, _STUCK, _MOST_POPUPS = 150, 60, 3, 6
 
@@ -92,10 +96,10 @@ class Hand:
         await self.scrolled()
         end = time.monotonic() + _STILL
         while True:
-            own, part = self._own_part(element), await self._visible_part(element)
+            own, part = own_part(self._window, element), await self._visible_part(element)
             await self._uncovered(part.centre, element, part)
             element = await self._still(element)
-            if self._own_part(element) == own:
+            if own_part(self._window, element) == own:
                 return part.centre
             if time.monotonic() > end:
                 raise Passed("it does not stay in one place")
@@ -108,6 +112,21 @@ class Hand:
             await self._uncovered(at)
             if self._window.bounds == frame:
                 return at
+
+    async def scroll(self, at: Point, direction: str, amount: int, element: Element | None) -> None:
+        """Turn the wheel at a point; behind other windows Qt takes no wheel, and its scroll bar is clicked on."""
+        if not self.behind or self._snapshot.toolkit != "Qt":
+            await self._own.move(at)
+            await asyncio.sleep(_HOVER)
+            await self._own.wheel(direction, amount)
+        elif element is None or direction not in {"up", "down"}:
+            raise Passed("Qt takes no wheel from behind")
+        else:
+            up, down = bar_ends(self._window, element, self._snapshot)
+            for _ in range(_LINES * amount):
+                await self._own.click(down if direction == "down" else up)
+        self.sent = "scrolled"
+        await self.scrolled()
 
     async def scrolled(self) -> None:
         """Wait until the places of what the wheel scrolled can be believed."""
@@ -170,8 +189,8 @@ class Hand:
                 one
                 for one in now
                 if one.role in roles
-                and _in_sight(one)
-                and (one.key in inside or _is_apart(one, now) or not _in_sight(before.by_key.get(one.key)))
+                and in_sight(one)
+                and (one.key in inside or is_apart(one, now) or not in_sight(before.by_key.get(one.key)))
             ]
             if (found := only(name, up, now)) is not None:
                 return found
@@ -227,7 +246,7 @@ class Hand:
             popup = top is not None and self._is_popup(top)
             if top is not None and (
                 top.native == self._window.native
-                or (popup and element is not None and self._lies_in(element, part, top))
+                or (popup and element is not None and lies_in(element, part, top, self._snapshot))
             ):
                 return
             if time.monotonic() > end:
@@ -239,15 +258,6 @@ class Hand:
                 raised = True
                 continue
             await self._desktop.windows.changed(_POLL)
-
-    def _lies_in(self, element: Element, part: Rect, popup: NativeWindow) -> bool:
-        """Whether an element, of which ``part`` can be seen, is in a pop-up, not in what the pop-up covers."""
-        if part.overlap(popup.frame).area * 10 < part.area * 9:
-            return False
-        if _is_apart(element, self._snapshot):
-            return True
-        around = {one.role for one in self._snapshot.ancestors(element)}
-        return bool(around & MENU_ITEMS) or ("combobox" in around and element.role not in _FACE)
 
     def _is_popup(self, one: NativeWindow) -> bool:
         ours = one.pid == self._window.pid or one.owner == self._window.native
@@ -278,7 +288,7 @@ class Hand:
             await self._own.keys("ctrl+a")
             await self._own.type(f"{cell.name}\n")
             # The keyboard goes back to the sheet when the application likes; a click takes it there for certain.
-            if not await self._until([cell], _in_sight, _FOCUS):
+            if not await self._until([cell], in_sight, _FOCUS):
                 raise Passed("it did not come into view") from None
             await self._click_to_focus(await self._desktop.tree.read(cell) or cell)
 
@@ -321,79 +331,42 @@ class Hand:
 
     async def _visible_part(self, element: Element) -> Rect:
         """What can be seen of an element, in the display; scrolled into view where nothing of it can."""
-        place = self._own_part(element)
+        place = own_part(self._window, element)
         if element.role in MENU_ITEMS:
             if element.states & {"hidden", "offscreen"}:
                 raise Passed("it is in a menu that is not open")
             return place
-        clip = self._clip(element)
+        clip = clipped(self._window, element, self._snapshot)
         part = place.overlap(clip)
-        if _enough(part, place):
+        if enough(part, place):
             return part
         if await self._desktop.tree.scroll_to(element):
-            await self._until([element], lambda now: self._own_part(now) != place, _SCROLLS)
+            await self._until([element], lambda now: own_part(self._window, now) != place, _SCROLLS)
         still = 0
         for _ in range(_MOST_WHEELS):
             again = await self._desktop.tree.read(element)
             if again is None:
                 raise Stale("It vanished while it was scrolled into view.", next=f'look("{self._window.id}")')
-            now = self._own_part(again)
+            now = own_part(self._window, again)
             part = now.overlap(clip)
-            if _enough(part, now):
+            if enough(part, now):
                 return part
             still = still + 1 if now == place else 0
             if still > _STUCK or not clip.area:
                 break
             await self._uncovered(clip.centre, element, clip)
-            await self._wheel_towards(now, clip)
+            await self._scroll_towards(again, now, clip)
             place = now
         raise Passed("it could not be scrolled into view")
 
-    def _own_part(self, element: Element) -> Rect:
-        """Where an element lies in the display; of an expanded item of a tree only its own line."""
-        place = display_place(element, self._window)
-        if place is None:
-            raise Passed("it publishes no place")
-        if element.role == "treeitem" and "expanded" in element.states:
-            return Rect(place.x, place.y, place.width, min(place.height, _LINE))
-        return place
-
-    def _clip(self, element: Element) -> Rect:
-        """The part of the display in which an element can be seen: its window, and every container around it."""
-        clip = self._window.bounds
-        for above in self._snapshot.ancestors(element):
-            if above.role in _FREE:
-                break
-            if above.bounds is not None:
-                # It was read when the window was somewhere else, perhaps.
-                clip = clip.overlap(above.bounds.moved(self._window.bounds.x, self._window.bounds.y))
-        return clip
-
-    async def _wheel_towards(self, place: Rect, clip: Rect) -> None:
-        self.sent = "turned the wheel"
-        await self._own.move(clip.centre)
+    async def _scroll_towards(self, element: Element, place: Rect, clip: Rect) -> None:
         down, right = place.centre.y - clip.centre.y, place.centre.x - clip.centre.x
         if abs(down) > clip.height // 2:
-            await self._own.wheel("down" if down > 0 else "up", max(1, min(10, abs(down) // _WHEEL)))
+            way, far = "down" if down > 0 else "up", abs(down)
         else:
-            await self._own.wheel("right" if right > 0 else "left", max(1, min(10, abs(right) // _WHEEL)))
-        await self.scrolled()
-
-
-def _enough(part: Rect, whole: Rect) -> bool:
-    """Whether so much of an element can be seen that a press in the middle of it is meant for it."""
-    return part.width >= min(whole.width, 8) and part.height >= min(whole.height, 8)
-
-
-def _in_sight(element: Element | None) -> bool:
-    return element is not None and element.bounds is not None and not element.states & {"hidden", "offscreen"}
+            way, far = "right" if right > 0 else "left", abs(right)
+        await self.scroll(clip.centre, way, max(1, min(10, far // _WHEEL)), element)
 
 
 def _has_keyboard(element: Element) -> bool:
     return bool(element.states & {"focused", "selected"})
-
-
-def _is_apart(element: Element, snapshot: Snapshot) -> bool:
-    """Whether an element is not below the window's own object: pop-ups are read as trees of their own."""
-    *_, top = element, *snapshot.ancestors(element)
-    return top.parent is None and top.key != snapshot.elements[0].key
