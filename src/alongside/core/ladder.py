@@ -38,6 +38,8 @@ class Technique:
 
 # They take what is sent to their windows alone for what the display sends (measured); GTK 4 does not.
 _SENT_TO = frozenset({"GTK 3", "Qt", "Chromium"})
+# Menus of their pages are parts of the page and take no grab.
+_PAGES = frozenset({"Chromium"})
 _REAL = Disturbs.POINTER | Disturbs.FOCUS | Disturbs.STACKING
 TECHNIQUES = {
     one.name: one
@@ -49,6 +51,7 @@ TECHNIQUES = {
         Technique("atspi.focus", Disturbs.FOCUS | Disturbs.STACKING, "taking the focus over the accessibility bus"),
         Technique("x11.activation", Disturbs.NOTHING, "events of a pointer, sent to the window alone", _SENT_TO),
         Technique("x11.keys", Disturbs.NOTHING, "events of a keyboard, sent to the window alone", _SENT_TO),
+        Technique("x11.choose", Disturbs.NOTHING, "clicking through a page's own menu, by events sent to it", _PAGES),
         Technique("xtest.pointer", _REAL, "the desktop's own pointer"),
         Technique("xtest.keys", Disturbs.KEYBOARD | Disturbs.FOCUS | Disturbs.STACKING, "the desktop's own keyboard"),
         Technique("xtest.choose", _REAL, "opening a list or menu with the pointer and choosing in it"),
@@ -78,7 +81,7 @@ LADDERS: dict[str, tuple[str, ...]] = {
     "expand": ("atspi.action", "xtest.keys", "x11.keys"),
     "collapse": ("atspi.action", "xtest.keys", "x11.keys"),
     "focus": ("atspi.focus", "xtest.pointer"),
-    "menu": ("atspi.action", "xtest.choose"),
+    "menu": ("atspi.action", "xtest.choose", "x11.choose"),
 }
 
 # Where another order is better for one role of a toolkit. Qt presses a button 100 ms after its action was taken
@@ -98,8 +101,8 @@ REPEATABLE = frozenset({"set", "clear", "select", "check", "uncheck", "expand", 
 
 def ladder(
     do: str, allowed: Disturbs, via: str | None = None, *, toolkit: str = "", role: str = "", opens: bool = False
-) -> tuple[list[Technique], list[str]]:
-    """The techniques to try for a step, in order, and a line for each that may not run here.
+) -> list[tuple[Technique, str]]:
+    """The techniques for a step, in order, each with why it may not run here (empty where it may).
 
     ``allowed`` is what may be disturbed on this desktop. ``via`` pins one technique. ``toolkit`` and ``role`` are the
     target's; ``opens`` says that it has a menu or list of its own.
@@ -114,16 +117,24 @@ def ladder(
     tried = [TECHNIQUES[name] for name in names]
     if opens and do in _OPENING:
         tried = [replace(one, disturbs=one.disturbs | Disturbs.KEYBOARD) for one in tried]
-    fitting = [one for one in tried if not one.toolkits or toolkit in one.toolkits]
-    return (
-        [one for one in fitting if one.disturbs in allowed],
-        [f"{one.name}: disturbs {_words(one.disturbs & ~allowed)}" for one in fitting if one.disturbs not in allowed]
-        + [f"{one.name}: {toolkit or 'an unknown toolkit'} does not take it" for one in tried if one not in fitting],
-    )
+    return [(one, _why_not(one, allowed, toolkit)) for one in tried]
+
+
+def _why_not(technique: Technique, allowed: Disturbs, toolkit: str) -> str:
+    if technique.toolkits and toolkit not in technique.toolkits:
+        return f"{toolkit or 'an unknown toolkit'} does not take it"
+    if technique.disturbs not in allowed:
+        return f"disturbs {_words(technique.disturbs & ~allowed)}"
+    return ""
 
 
 def opens(element: Element, snapshot: Snapshot) -> bool:
-    """Whether an element has a menu or list that its action opens: it says so, or its items are in it."""
+    """Whether an element has a menu or list that its action opens: it says so, or its items are in it.
+
+    The menus of a page are parts of it; only the list of a native select is a window of its own.
+    """
+    if snapshot.toolkit in _PAGES and any(one.role == "document" for one in snapshot.ancestors(element)):
+        return element.role == "combobox"
     inside = snapshot.inside.get(element.key, ())
     return element.role == "combobox" or "haspopup" in element.states or any(one.role in _MENUS for one in inside)
 

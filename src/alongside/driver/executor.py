@@ -156,7 +156,7 @@ class Batch:
         before = await judge.before(step, subject, wants_state=wanted is not None)
         end, end_element = await aim.end(step, seen)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
-        techniques, passed = ladder.ladder(
+        rungs = ladder.ladder(
             step.do,
             desktop.allowed,
             step.via,
@@ -164,8 +164,13 @@ class Batch:
             role=element.role if element else "",
             opens=element is not None and ladder.opens(element, seen.snapshot),
         )
+        last = next((one for one, why in reversed(rungs) if not why), None)
+        passed: list[str] = []
         told = ""
-        for technique in techniques:
+        for technique, why_not in rungs:
+            if why_not:
+                passed.append(f"{technique.name}: {why_not}")
+                continue
             if element is not None and time.monotonic() - guarded > _GUARDED:
                 act = replace(act, element=await aim.guarded(step, element, seen))
                 guarded = time.monotonic()
@@ -185,7 +190,7 @@ class Batch:
                 verdict = Verdict(
                     Mark.UNVERIFIED, f"{delivery.told}; it may still happen, so it is not sent again", "timeout"
                 )
-            if verdict.mark is Mark.FAILED and step.do in ladder.REPEATABLE and technique is not techniques[-1]:
+            if verdict.mark is Mark.FAILED and step.do in ladder.REPEATABLE and technique is not last:
                 passed.append(f"{technique.name}: {verdict.told}")
                 told = verdict.told
                 continue

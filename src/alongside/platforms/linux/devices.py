@@ -119,12 +119,16 @@ async def choose(hand: Hand, _own: Input, act: Act) -> Delivery:
         wanted, roles = names[1:], MENU_ITEMS
         if opener is None:
             raise Passed("the menu is not in the tree")
+        if hand.behind and not any(one.role == "document" for one in act.snapshot.ancestors(opener)):
+            raise Passed("an open menu takes hold of the person's pointer and keyboard")
+    elif hand.behind:
+        raise Passed("an open list takes hold of the person's pointer")
     else:
         opener = act.the_element()
         if opener.role != "combobox" or step.value is None:
             raise Passed("only combos and menus are chosen in this way")
         wanted, roles = [step.value], OPTIONS
-    open_before = await hand.popups()
+    first, open_before = opener, await hand.popups()
     await hand.press(await hand.place(opener))
     try:
         for name in wanted:
@@ -132,6 +136,7 @@ async def choose(hand: Hand, _own: Input, act: Act) -> Delivery:
             await hand.press(await hand.place(opener))
     except BaseException:
         await hand.close_popups(open_before)
+        await hand.close_menu(first)
         raise
     return Delivery("opened and clicked")
 
@@ -167,6 +172,7 @@ TECHNIQUES: dict[str, Callable[[LinuxDesktop, Input, Act], Awaitable[Delivery]]]
     "xtest.choose": _honest(choose),
     "x11.activation": _honest(pointer),
     "x11.keys": _honest(keys),
+    "x11.choose": _honest(choose),
 }
 # By events that are sent to one window.
-SENT = frozenset({"x11.activation", "x11.keys"})
+SENT = frozenset({"x11.activation", "x11.keys", "x11.choose"})

@@ -19,18 +19,8 @@ from alongside.core.geometry import Point, Rect
 from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, NativeWindow, Passed
 from alongside.core.targets import only, plain
+from alongside.platforms.linux import places
 from alongside.platforms.linux.atspi import actions
-from alongside.platforms.linux.places import (
-    MENU_ITEMS,
-    OPTIONS,
-    bar_ends,
-    clipped,
-    enough,
-    in_sight,
-    is_apart,
-    lies_in,
-    own_part,
-)
 from alongside.platforms.linux.x11.activation import Activation
 
 if TYPE_CHECKING:
@@ -41,7 +31,7 @@ if TYPE_CHECKING:
     from alongside.core.steps import Button
     from alongside.platforms.linux.desktop import LinuxDesktop
 
-_BUTTONS = frozenset({"button", "checkbox", "radio", "switch", "tab", *MENU_ITEMS})
+_BUTTONS = frozenset({"button", "checkbox", "radio", "switch", "tab", *places.MENU_ITEMS})
 # Clicks this close to each other, in time (seconds) and place (pixels), are a double click.
 _DOUBLE, _NEAR = 0.55, 12
 _SELECTED = frozenset({"option", "treeitem", "row"})
@@ -55,6 +45,8 @@ _SCROLLS, _BROWSER_SCROLLS = 0.05, 0.7
 _BROWSERS = frozenset({"Chromium", "Firefox"})
 # Lines that Qt scrolls for a wheel click; how long a pointer is at a place before the wheel turns (seconds).
 _LINES, _HOVER = 3, 0.05
+# How far before an element is looked for one that takes the focus, and how many Tabs are pressed.
+_NEIGHBOURS = 3
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain; pop-ups open at once at most.
 _WHEEL, _MOST_WHEELS, _STUCK, _MOST_POPUPS = 150, 60, 3, 6
 
@@ -96,10 +88,10 @@ class Hand:
         await self.scrolled()
         end = time.monotonic() + _STILL
         while True:
-            own, part = own_part(self._window, element), await self._visible_part(element)
+            own, part = places.own_part(self._window, element), await self._visible_part(element)
             await self._uncovered(part.centre, element, part)
             element = await self._still(element)
-            if own_part(self._window, element) == own:
+            if places.own_part(self._window, element) == own:
                 return part.centre
             if time.monotonic() > end:
                 raise Passed("it does not stay in one place")
@@ -122,7 +114,7 @@ class Hand:
         elif element is None or direction not in {"up", "down"}:
             raise Passed("Qt takes no wheel from behind")
         else:
-            up, down = bar_ends(self._window, element, self._snapshot)
+            up, down = places.bar_ends(self._window, element, self._snapshot)
             for _ in range(_LINES * amount):
                 await self._own.click(down if direction == "down" else up)
         self.sent = "scrolled"
@@ -163,7 +155,7 @@ class Hand:
         wanted = self._act.step.value
         if wanted is None:
             raise Passed("there is no option to type")
-        options = [one for one in self._snapshot.below(element) if one.role in OPTIONS]
+        options = [one for one in self._snapshot.below(element) if one.role in places.OPTIONS]
         if sum(plain(one.name).startswith(plain(wanted)) for one in options) > 1:
             raise Passed("several of its options begin like this")
         await self.to_front()
@@ -189,8 +181,8 @@ class Hand:
                 one
                 for one in now
                 if one.role in roles
-                and in_sight(one)
-                and (one.key in inside or is_apart(one, now) or not in_sight(before.by_key.get(one.key)))
+                and places.in_sight(one)
+                and (one.key in inside or places.is_apart(one, now) or not places.in_sight(before.by_key.get(one.key)))
             ]
             if (found := only(name, up, now)) is not None:
                 return found
@@ -213,6 +205,12 @@ class Hand:
             end = time.monotonic() + _CLOSES
             while opened <= await self.popups() and time.monotonic() < end:
                 await self._desktop.windows.changed(_POLL)
+
+    async def close_menu(self, opener: Element) -> None:
+        """Close a page's menu that was opened: it is a part of the page, and takes a second click."""
+        now = await self._desktop.tree.read(opener)
+        if now is not None and self._snapshot.toolkit in _BROWSERS and "expanded" in now.states:
+            await self.press(await self.place(now))
 
     async def _still(self, element: Element) -> Element:
         """The element as it is now, if it is the same one."""
@@ -246,7 +244,7 @@ class Hand:
             popup = top is not None and self._is_popup(top)
             if top is not None and (
                 top.native == self._window.native
-                or (popup and element is not None and lies_in(element, part, top, self._snapshot))
+                or (popup and element is not None and places.lies_in(element, part, top, self._snapshot))
             ):
                 return
             if time.monotonic() > end:
@@ -288,7 +286,7 @@ class Hand:
             await self._own.keys("ctrl+a")
             await self._own.type(f"{cell.name}\n")
             # The keyboard goes back to the sheet when the application likes; a click takes it there for certain.
-            if not await self._until([cell], in_sight, _FOCUS):
+            if not await self._until([cell], places.in_sight, _FOCUS):
                 raise Passed("it did not come into view") from None
             await self._click_to_focus(await self._desktop.tree.read(cell) or cell)
 
@@ -297,11 +295,14 @@ class Hand:
 
         LibreOffice handles keys before a click that came earlier: they would go where the keyboard was (measured).
         """
+        caret = await actions.caret(self._desktop.bus, element) if self.behind else None
         await self.press(await self.place(element))
         parts = [element, *(one for one in self._snapshot.below(element) if one.role == "textbox")]
         telling = [one for one in parts if "focused" in one.knows]
         if telling and not await self._until(telling, _has_keyboard, _FOCUS):
             raise Passed("it did not take the keyboard focus")
+        if caret is not None:
+            await actions.move_caret(self._desktop.bus, element, caret)  # a click is not meant to move it
 
     async def _until(self, elements: list[Element], holds: Callable[[Element], bool], seconds: float) -> bool:
         """Whether one of the elements comes to be like that in so many seconds."""
@@ -324,32 +325,52 @@ class Hand:
         try:
             await actions.grab_focus(self._desktop.bus, element)
         except Passed:
-            return False
+            return self._snapshot.toolkit == "Qt" and await self._tab_to(element)
         # Chromium says yes, and does it a little later (measured).
         seconds = _GIVEN if "focused" in element.knows else _POLL
         return await self._until([element], lambda now: "focused" in now.states, seconds)
 
+    async def _tab_to(self, element: Element) -> bool:
+        """Give the focus to what comes before an element, and go on to it by Tab: Qt's combos take none (measured)."""
+        before: list[Element] = []
+        for one in self._snapshot:
+            if one.key == element.key:
+                break
+            if one.role in TEXT_ROLES | _BUTTONS and one.enabled and "hidden" not in one.states:
+                before.append(one)
+        for one in reversed(before[-_NEIGHBOURS:]):
+            try:
+                await actions.grab_focus(self._desktop.bus, one)
+            except Passed:
+                continue
+            for _ in range(_NEIGHBOURS):
+                self.sent = "pressed Tab"
+                await self._own.keys("tab")
+                if await self._is_focused(element):
+                    return True
+        return False
+
     async def _visible_part(self, element: Element) -> Rect:
         """What can be seen of an element, in the display; scrolled into view where nothing of it can."""
-        place = own_part(self._window, element)
-        if element.role in MENU_ITEMS:
+        place = places.own_part(self._window, element)
+        if element.role in places.MENU_ITEMS:
             if element.states & {"hidden", "offscreen"}:
                 raise Passed("it is in a menu that is not open")
             return place
-        clip = clipped(self._window, element, self._snapshot)
+        clip = places.clipped(self._window, element, self._snapshot)
         part = place.overlap(clip)
-        if enough(part, place):
+        if places.enough(part, place):
             return part
         if await self._desktop.tree.scroll_to(element):
-            await self._until([element], lambda now: own_part(self._window, now) != place, _SCROLLS)
+            await self._until([element], lambda now: places.own_part(self._window, now) != place, _SCROLLS)
         still = 0
         for _ in range(_MOST_WHEELS):
             again = await self._desktop.tree.read(element)
             if again is None:
                 raise Stale("It vanished while it was scrolled into view.", next=f'look("{self._window.id}")')
-            now = own_part(self._window, again)
+            now = places.own_part(self._window, again)
             part = now.overlap(clip)
-            if enough(part, now):
+            if places.enough(part, now):
                 return part
             still = still + 1 if now == place else 0
             if still > _STUCK or not clip.area:

@@ -196,8 +196,8 @@ async def text(bus: Bus, act: Act) -> Delivery:
         raise Passed("new lines and tabs are keys here")
     if step.do in {"set", "clear"}:
         return await _send(bus, Call(node, EDITABLE, "SetTextContents", "s", (new,)), "text")
-    caret = await bus.try_call(get(node, TEXT, "CaretOffset"))
-    if caret is None or caret < 0:
+    at = await caret(bus, element)
+    if at is None:
         raise Passed("it does not tell where its caret is")
     if await bus.try_call(Call(node, TEXT, "GetNSelections")):
         raise Passed("typing would replace its selection")
@@ -206,10 +206,21 @@ async def text(bus: Bus, act: Act) -> Delivery:
     units = len(new.encode("utf-16-le")) // 2
     qt = origin_of(element).toolkit == "Qt"
     length, step_on = (units, units) if qt else (len(new.encode()), len(new))
-    delivery = await _send(bus, Call(node, EDITABLE, "InsertText", "isi", (caret, new, length)), "text")
+    delivery = await _send(bus, Call(node, EDITABLE, "InsertText", "isi", (at, new, length)), "text")
     # GTK moves the caret with the text; Qt leaves it.
-    await bus.try_call(Call(node, TEXT, "SetCaretOffset", "i", (caret + step_on,)))
+    await move_caret(bus, element, at + step_on)
     return delivery
+
+
+async def caret(bus: Bus, element: Element) -> int | None:
+    """Where the caret of a text is, in the units of its toolkit; None where it does not tell."""
+    at = await bus.try_call(get(_node(element), TEXT, "CaretOffset")) if _has(element, TEXT) else None
+    return at if isinstance(at, int) and at >= 0 else None
+
+
+async def move_caret(bus: Bus, element: Element, at: int) -> None:
+    """Put the caret of a text somewhere."""
+    await bus.try_call(Call(_node(element), TEXT, "SetCaretOffset", "i", (at,)))
 
 
 async def focus(bus: Bus, act: Act) -> Delivery:
