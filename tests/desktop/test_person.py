@@ -48,11 +48,11 @@ class Person:
         reply: dict[str, Any] = (await self.desktop.call(method, params)).result
         return reply
 
-    async def open(self, kind: str, script: str | None = None) -> App:
+    async def open(self, kind: str, script: str | None = None, *given: str) -> App:
         """The window of that kind, or of another script of the lab."""
         log, pokes = self.folder / f"{kind}.log", self.folder / f"{kind}.poke"
         title = f"Lab {kind}"
-        options = ("--poke", str(pokes), "--title", title, "--geometry", "600x400+40+40")
+        options = ("--poke", str(pokes), "--title", title, "--geometry", "600x400+40+40", *given)
         command = lab_command("gtk3" if script else kind, log, *options)
         if kind == "page":
             server = await self.start(*command, stdout=asyncio.subprocess.PIPE)

@@ -139,6 +139,26 @@ def opens(element: Element, snapshot: Snapshot) -> bool:
     return element.role == "combobox" or "haspopup" in element.states or any(one.role in _MENUS for one in inside)
 
 
+# Window managers that give a new window the focus, whoever works elsewhere, by toolkit (none: every one; measured).
+_GIVES_FOCUS = {
+    "xfwm4": frozenset[str](),
+    "kwin": frozenset({"Qt"}),
+    "metacity": frozenset({"Qt"}),
+    "openbox": frozenset({"Qt"}),
+}
+
+
+def gives_focus(manager: str, toolkit: str) -> bool:
+    """Whether a window that an application opens takes the focus from the person."""
+    toolkits = _GIVES_FOCUS.get(manager.partition(" ")[0].casefold())
+    return toolkit == "GTK 4" or (toolkits is not None and (not toolkits or toolkit in toolkits))
+
+
+def opens_window(do: str, label: str) -> bool:
+    """Whether a step says that it opens a window: what ends in an ellipsis asks for more."""
+    return do in {"click", "invoke", "menu", "double_click"} and label.rstrip().endswith(("...", "\u2026"))
+
+
 def _words(disturbs: Disturbs) -> str:
     return " and ".join(str(flag.name).lower() for flag in Disturbs if flag in disturbs)
 

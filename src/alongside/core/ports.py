@@ -53,6 +53,9 @@ class Windows(Protocol):
     async def activate(self, native: int) -> None:
         """Bring it to the front with the focus (desktops of the agent's own)."""
 
+    async def manager(self) -> str:
+        """The name of the window manager; empty where there is none."""
+
     async def at(self, point: Point) -> int | None:
         """The top-level window that a point of the display lies in, pop-ups included."""
 
@@ -140,6 +143,18 @@ class Passed(Exception):
     """A technique cannot deliver this step to this element; the reason is kept for the outcome. Nothing was sent."""
 
 
+class Focus(Protocol):
+    """The person's focus while a step works behind it: what an application takes by itself is given back at once."""
+
+    taken: str  # what was taken since the step began, and when it was given back; empty for nothing
+
+    async def begin(self, window: Window) -> None:
+        """A step on a window begins."""
+
+    def end(self) -> None:
+        """It has ended; what the application does a moment later is still watched."""
+
+
 class Heard(Protocol):
     """One event: when (monotonic seconds), of which element, and whether children came or went."""
 
@@ -188,6 +203,10 @@ class Platform(Protocol):
 
     @property
     def tree(self) -> Tree: ...
+
+    @property
+    def focus(self) -> Focus | None:
+        """Keeps the person's focus; None on a desktop of the agent's own."""
 
     @property
     def tells(self) -> frozenset[str]:

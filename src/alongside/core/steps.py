@@ -66,7 +66,7 @@ _ALIASES = {
     "fill": "set", "choose": "select", "move": "hover", "mouse_move": "hover", "triple_click": "click",
     "middle_click": "click",
 }  # fmt: skip
-_EVERYWHERE = ("do", "target", "check", "expect", "timeout", "settle", "via")
+_EVERYWHERE = ("do", "target", "check", "expect", "timeout", "settle", "via", "accept")
 # What callers say for the text of a step, by the step.
 _TEXT_OF = {"type": "text", "set": "value", "key": "keys", "select": "value", "menu": "path"}
 _TEXTS = ("text", "value", "keys", "path")
@@ -99,6 +99,7 @@ class Step:
     timeout: float = 5.0
     settle: int = 350
     via: str | None = None
+    accept: Literal["focus"] | None = None
 
     @staticmethod
     def parse(wire: dict[str, Any]) -> Step:
@@ -121,6 +122,18 @@ class Step:
             args[wanted] = args.pop(others[0])
         _fits(do, form, args)
         return Step(do=do, **_typed(do, form, args))
+
+    def named(self) -> str:
+        """It in our words, by what was asked."""
+        said = self.path or self.keys or (self.text if self.do in {"wait", "type"} else None)
+        parts = [self.do]
+        if isinstance(self.target, targets.ByName):
+            parts += [part for part in (self.target.role, self.target.name and quote(self.target.name, 80)) if part]
+        elif self.target is not None:
+            parts.append(str(self.target))
+        if said:
+            parts.append(quote(said, 80))
+        return " ".join(parts)
 
     def wants_text(self) -> str:
         """The text it puts somewhere, empty for the others."""
@@ -161,6 +174,10 @@ def _typed(do: str, form: Form, args: dict[str, Any]) -> dict[str, Any]:
                 typed[name] = _seconds(name, value, form)
             case "settle":
                 typed[name] = _whole(name, value, form, most=10_000, least=0)
+            case "accept":
+                if value != "focus":
+                    raise Invalid(f'`accept` is {value!r:.40}, and takes only "focus".', next=form.example)
+                typed[name] = value
             case "gone":
                 if not isinstance(value, bool):
                     raise Invalid(f"`gone` is {value!r:.40}, not true or false.", next=form.example)

@@ -74,6 +74,8 @@ class Desktop:
         self.mute: set[str] = set()
         # The processes that were launched here and have no window yet.
         self.launched: set[int] = set()
+        # What took the person's focus when it was done (see ``permit.meant``).
+        self.took_focus: set[tuple[str, str, str]] = set()
         self._reading: dict[str, asyncio.Lock] = {}
         self._readings: dict[str, asyncio.Task[None]] = {}
         self._ids: dict[tuple[int, int], str] = {(int(one[0]), int(one[1])): str(one[2]) for one in ids}

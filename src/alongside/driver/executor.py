@@ -15,7 +15,6 @@ from alongside.core.errors import (
     AppGone,
     AppHung,
     BackgroundUnavailable,
-    CoveredByDialog,
     Invalid,
     NeedsSandbox,
     NotFound,
@@ -27,6 +26,7 @@ from alongside.core.errors import (
 from alongside.core.outcomes import Mark, Outcome
 from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, Passed
+from alongside.driver import permit
 from alongside.driver.aim import Aim
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
 from alongside.driver.looks import steady
@@ -58,6 +58,8 @@ class Batch:
         self.outcomes: list[Outcome] = []
         # What was confirmed and must still hold a moment later: outcome's place, verdict, when it was seen.
         self._held: list[tuple[int, Verdict, float]] = []
+        # What the step under way is for, so that an application that takes the focus then is known by it.
+        self._meant: tuple[str, str, str] | None = None
 
     async def run(self, steps: Sequence[Step], say: Callable[[int, str], None]) -> list[Outcome]:
         """Carry the steps out in order until one fails; an outcome for each."""
@@ -73,7 +75,7 @@ class Batch:
         await self._still_holds()
         self._refresh_later()
         done = len(self.outcomes)
-        self.outcomes += [Outcome(Mark.NOT_EXECUTED, _named(step)) for step in steps[done:]]
+        self.outcomes += [Outcome(Mark.NOT_EXECUTED, step.named()) for step in steps[done:]]
         return self.outcomes
 
     def _refresh_later(self) -> None:
@@ -106,25 +108,33 @@ class Batch:
         return good
 
     async def _step(self, step: Step) -> Outcome:
-        started = time.monotonic()
+        started, self._meant = time.monotonic(), None
+        focus = self._desktop.platform.focus if step.do != "wait" else None
+        if focus is not None:
+            await focus.begin(self._window)
         try:
             outcome = await (self._wait(step) if step.do == "wait" else self._act(step, started))
         except Passed as passed:
-            outcome = Outcome(Mark.FAILED, _named(step), str(passed), reason="unavailable")
+            outcome = Outcome(Mark.FAILED, step.named(), str(passed), reason="unavailable")
         except AlongsideError as error:
-            what = step.do if isinstance(error, SecretField) else _named(step)
+            what = step.do if isinstance(error, SecretField) else step.named()
             outcome = Outcome(
                 Mark.FAILED, what, error.message, reason=error.reason, next=error.next or "", ms=_ms(started)
             )
         except Exception as broken:  # noqa: BLE001 - a step that breaks must not lose the outcomes before it
             outcome = Outcome(
                 Mark.FAILED,
-                _named(step),
+                step.named(),
                 f"it broke, and what was sent is unknown: {quote(repr(broken), 200)}",
                 reason="unavailable",
                 next=f'look("{self._window.id}")',
                 ms=_ms(started),
             )
+        if focus is not None:
+            focus.end()
+            if focus.taken and self._meant is not None:
+                outcome = replace(outcome, told="; ".join(one for one in (outcome.told, focus.taken) if one))
+                self._desktop.took_focus.add(self._meant)
         if step.do != "wait" and (seen := self._desktop.seen.get(self._window.id)) is not None:
             seen.stepped = time.monotonic()
         return outcome
@@ -134,7 +144,7 @@ class Batch:
         self._window = window = await desktop.window(self._window.id)
         seen = await self._seen(step)
         aim = Aim(desktop, window)
-        await self._no_dialog_in_front(step)
+        await permit.no_dialog_in_front(desktop, window, step)
         element, point = await aim.target(step, seen)
         guarded = 0.0
         if element is not None:
@@ -143,7 +153,9 @@ class Batch:
             # What an earlier step did to it no longer has to hold.
             self._held = [one for one in self._held if one[1].subject is None or one[1].subject.key != element.key]
         what = self._described(step, element)
-        await self._no_secret(step, element, what)
+        await permit.no_secret(desktop, window, step, element, what)
+        self._meant = permit.meant(window, step, element)
+        await permit.keeps_focus(desktop, window, step, element, what)
         if why := verify.impossible(step, element):
             raise Invalid(f"{what}: {why}.", next=f'{{"do": "click", "target": {json.dumps(str(step.target))}}}')
         subject = await aim.subject(step, element, seen)
@@ -207,16 +219,6 @@ class Batch:
             )
         return self._no_way(step, what, passed, told, started)
 
-    async def _no_secret(self, step: Step, element: Element | None, what: str) -> None:
-        prints = step.do == "key" and _prints(step.keys or "")
-        if element is None and prints:
-            seen = await self._desktop.read(self._window)
-            element = next((one for one in seen.snapshot if one.secret and "focused" in one.states), None)
-        if element is not None and element.secret and (prints or step.do in {"set", "type", "clear"}):
-            raise SecretField(
-                f"{what} is a password field: its text is the person's.", next="ask the person to type it"
-            )
-
     def _no_way(self, step: Step, what: str, passed: list[str], told: str, started: float) -> Outcome:
         tried = "; ".join(passed)
         if told:
@@ -277,17 +279,9 @@ class Batch:
                 return self._desktop.without_tree(self._window)
             raise
 
-    async def _no_dialog_in_front(self, step: Step) -> None:
-        for one in await self._desktop.windows():
-            if one.owner == self._window.native and one.id != self._window.id and "modal" in one.states:
-                raise CoveredByDialog(
-                    f"{_named(step)}: the dialog {one.id} {quote(one.title, 80)} is in front of {self._window.id}.",
-                    next=f'look("{one.id}"), then act there',
-                )
-
     async def _wait(self, step: Step) -> Outcome:
         started = time.monotonic()
-        what = f"wait {_named(step).removeprefix('wait').strip()}".strip()
+        what = f"wait {step.named().removeprefix('wait').strip()}".strip()
         if step.seconds is not None:
             await asyncio.sleep(step.seconds)
             return Outcome(Mark.CONFIRMED, what, f"{step.seconds:g} s", ms=_ms(started))
@@ -346,7 +340,7 @@ class Batch:
 
     def _described(self, step: Step, element: Element | None) -> str:
         if element is None:
-            return _named(step)
+            return step.named()
         given = "" if element.secret else step.wants_text()
         new = f" to {quote(given, 80)}" if step.do in {"set", "select"} and given else ""
         new = f" {quote(given, 80)} into" if step.do == "type" else new
@@ -368,27 +362,6 @@ def _passes_on(verdict: Verdict) -> bool:
     if hold.expanded is not None:
         return True  # Qt makes the items of its trees anew, so the next step's is another element
     return bool(hold.focused or hold.selected or (hold.checked and "radio" in subject.role))
-
-
-def _prints(keys: str) -> bool:
-    """Whether a chord writes a character rather than doing something."""
-    *held, key = keys.lower().split("+")
-    return (len(key) <= 1 or key == "space") and not set(held) - {"shift"}
-
-
-def _named(step: Step) -> str:
-    """A step in our words, by what was asked."""
-    said = step.path or step.keys or (step.text if step.do in {"wait", "type"} else None)
-    parts = [step.do]
-    if step.target is not None:
-        parts.append(str(step.target) if not isinstance(step.target, targets.ByName) else _quoted(step.target))
-    if said:
-        parts.append(quote(said, 80))
-    return " ".join(parts)
-
-
-def _quoted(target: targets.ByName) -> str:
-    return " ".join(part for part in (target.role or "", quote(target.name, 80) if target.name else "") if part)
 
 
 def _ms(started: float) -> float:

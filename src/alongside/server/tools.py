@@ -147,6 +147,7 @@ def _steps_schema() -> dict[str, Any]:
         "timeout": {"type": "number", "description": "seconds, 5 by default"},
         "settle": {"type": "integer", "description": "ms to wait for quiet at most, 350 by default"},
         "via": {"type": "string", "description": "this technique and no other"},
+        "accept": {"enum": ["focus"], "description": "the step may cost the person their focus for a moment"},
     }
     step = {"type": "object", "properties": properties, "required": ["do"]}
     return {"type": "array", "items": step, "minItems": 1}

@@ -18,6 +18,7 @@ from alongside.platforms.linux.atspi.tree import AtspiTree
 from alongside.platforms.linux.x11.activation import Activation, undo_told
 from alongside.platforms.linux.x11.connection import X11
 from alongside.platforms.linux.x11.events import Events
+from alongside.platforms.linux.x11.focus import FocusKeeper
 from alongside.platforms.linux.x11.input import Input
 from alongside.platforms.linux.x11.screen import Screen
 from alongside.platforms.linux.x11.windows import Windows
@@ -48,6 +49,8 @@ class LinuxDesktop:
         self.input = pointer
         self.bus = bus
         self._x, self._events, self._ledger = x, events, ledger
+        # On a desktop of the agent's own nobody's focus is kept.
+        self.focus = FocusKeeper(x, self.windows, events) if pointer is None else None
         self._apps = apps.Apps()
         # Where and when the agent's pointer clicked last.
         self.pressed, self.pressed_at = Point(0, 0), 0.0
@@ -135,6 +138,8 @@ class LinuxDesktop:
 
     async def close(self) -> None:
         """Let go of what is held, and of the connections, whichever of them still stand."""
+        if self.focus is not None:
+            await self.focus.stop()
         for work in (self.release, self.screen.close, self._x.close):
             with contextlib.suppress(AlongsideError):
                 await work()

@@ -60,13 +60,16 @@ class Windows:
                 return window.native
         return None
 
+    async def manager(self) -> str:
+        return await self._x.run(self._manager)
+
     async def activate(self, native: int) -> None:
         """Bring it to the front with the focus, restored where it was minimised.
 
         ``NotFound`` where there is no such window, ``Unavailable`` without a window manager, ``NoEffect`` where the
         window manager did not do it in half a second.
         """
-        await self._x.run(self._ask_to_activate, native)
+        await self._x.run(self.ask_to_activate, native)
         deadline = time.monotonic() + _ACTIVATION
         while True:
             seen = self._events.number
@@ -77,10 +80,15 @@ class Windows:
                 raise NoEffect("The window manager did not bring the window to the front.")
             await self._events.wait_change(seen, min(left, 0.05))
 
+    def _manager(self) -> str:
+        check = properties.first(answer(properties.ask(self._x, self._x.root, "_NET_SUPPORTING_WM_CHECK")))
+        return properties.text(self._x, answer(properties.ask(self._x, check, "_NET_WM_NAME"))) if check else ""
+
     def _active(self) -> int | None:
         return properties.first(answer(properties.ask(self._x, self._x.root, "_NET_ACTIVE_WINDOW")))
 
-    def _ask_to_activate(self, native: int) -> None:
+    def ask_to_activate(self, native: int) -> None:
+        """Ask the window manager to bring a window to the front; on the thread."""
         x, core = self._x, self._x.connection.core
         if answer(core.GetWindowAttributes(native)) is None:
             raise NotFound("The window is gone.")
