@@ -89,6 +89,9 @@ class Input(Protocol):
     async def keys(self, chord: str, repeat: int = 1) -> None:
         """A chord such as ``ctrl+shift+s``; ``Invalid`` names a key that does not exist."""
 
+    async def can_write(self, text: str) -> None:
+        """``Passed`` where there is no key for a part of a text, ``Invalid`` where there never is."""
+
     async def type(self, text: str) -> None:
         """A text; new lines and tabs are the keys Return and Tab. The keymap is as it was afterwards."""
 

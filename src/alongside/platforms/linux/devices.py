@@ -78,6 +78,7 @@ async def keys(hand: Hand, own: Input, act: Act) -> Delivery:
         raise Passed(f"{step.do} is nothing for a keyboard")
     if step.do == "set" and element is not None and _leaves(step.value or "", element):
         raise Passed("typed, a tab or new line would leave this field")
+    await own.can_write(step.wants_text())
     await hand.to_front()
     if element is not None:
         await hand.focus(element)

@@ -158,6 +158,7 @@ class Hand:
         options = [one for one in self._snapshot.below(element) if one.role in places.OPTIONS]
         if sum(plain(one.name).startswith(plain(wanted)) for one in options) > 1:
             raise Passed("several of its options begin like this")
+        await self._own.can_write(wanted)
         await self.to_front()
         if not await self._is_focused(element) and not await self._takes_focus(element):
             raise Passed("it does not take the focus without opening")
@@ -353,7 +354,7 @@ class Hand:
     async def _visible_part(self, element: Element) -> Rect:
         """What can be seen of an element, in the display; scrolled into view where nothing of it can."""
         place = places.own_part(self._window, element)
-        if element.role in places.MENU_ITEMS:
+        if any(above.role == "menu" for above in self._snapshot.ancestors(element)):
             if element.states & {"hidden", "offscreen"}:
                 raise Passed("it is in a menu that is not open")
             return place

@@ -133,14 +133,16 @@ class Activation:
             raise Passed(f"no key of this keyboard makes {quote(chord, 40)}")
         await self._strokes([Key(key.code, key.state | held)] * repeat)
 
-    async def type(self, text: str) -> None:
-        """Text that the person's own layouts can write; ``Passed`` names what they cannot, and nothing is sent."""
+    async def can_write(self, text: str) -> None:
+        """``Passed`` names the characters that the person's own layouts do not have: their keymap stays as it is."""
         keyboard = await self._x.run(self._keyboard)
-        written = text.replace("\r\n", "\n")
-        lacking = sorted({one for one in written if keysym(one) not in keyboard})
+        lacking = dict.fromkeys(one for one in text.replace("\r\n", "\n") if keysym(one) not in keyboard)
         if lacking:
             raise Passed(f"no key of this keyboard writes {quote(''.join(lacking)[:12], 40)}")
-        await self._strokes([keyboard[keysym(one)] for one in written])
+
+    async def type(self, text: str) -> None:
+        keyboard = await self._x.run(self._keyboard)
+        await self._strokes([keyboard[keysym(one)] for one in text.replace("\r\n", "\n")])
 
     async def hold(self, modifiers: Sequence[str]) -> None:
         self._state |= sum(_BITS[name] for name in modifiers)

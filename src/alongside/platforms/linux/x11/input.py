@@ -111,6 +111,9 @@ class Input:
     async def let_go(self, modifiers: Sequence[str]) -> None:
         await self._x.run(self._keyboard.let_go, modifiers)
 
+    async def can_write(self, text: str) -> None:
+        await self._x.run(self._keyboard.bursts, text)
+
     async def type(self, text: str) -> None:
         for burst in await self._x.run(self._keyboard.bursts, text):
             try:
