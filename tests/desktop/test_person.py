@@ -66,7 +66,7 @@ class Person:
             browser = apps.kind_of("chromium")
             assert browser is not None
             flags = (*browser.flags, *(browser.root_flags if os.geteuid() == 0 else ()))
-            flags += ("--window-size=600,400", "--window-position=40,40")
+            flags += ("--window-size=600,400", "--window-position=40,40", *os.environ.get("CHR", "").split())
             command = ["chromium", *flags, f"--user-data-dir={self.folder}/chromium", f"--app={url}"]
         await self.start(*(str(LAB / script) if script and one.endswith("gtk3.py") else one for one in command))
         app = App(self, kind, title, LabLog(log), pokes, title)

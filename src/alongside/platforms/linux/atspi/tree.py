@@ -41,6 +41,8 @@ _TOOLKITS = {"gtk": "GTK 3", "qt": "Qt", "chromium": "Chromium", "gecko": "Firef
 _SILENT = 2.0
 # How long an application may take to offer its own socket (seconds).
 _PEER = 0.3
+# A minimised page brings its tree up to date only when it is asked to do something; how long that takes (measured).
+_WAKES = 0.05
 # AT-SPI's ScrollTo: wherever the application likes.
 _ANYWHERE = 6
 
@@ -61,6 +63,8 @@ class AtspiTree:
         self._peers: dict[str, Peer | None] = {}
         # Applications that did not answer, and until when they are not asked again.
         self._silent: dict[str, float] = {}
+        # The documents of minimised pages, by application.
+        self._asleep: dict[str, Node] = {}
 
     async def snapshot(
         self, window: Window, *, popups: Sequence[Window] = (), deadline: float = 5.0, actions: bool = False
@@ -70,6 +74,7 @@ class AtspiTree:
         coordinates = WINDOW if application.toolkit == "GTK 4" else SCREEN
         roots = [frame, *await self._popup_roots(application, frame, popups)]
         caller = await self._caller(application.bus)
+        await self._wake(application.bus)
         walk = Walk(caller, coordinates=coordinates, actions=actions)
         raws = await walk.run(roots, deadline)
         for huge in walk.huge:
@@ -79,12 +84,15 @@ class AtspiTree:
         elements: list[Element] = []
         for raw in raws:
             collect(raw, elements, labels, (application.toolkit, dx, dy, coordinates))
+        if application.toolkit == "Chromium" and await self._falls_asleep(application.bus, window, elements):
+            return await self.snapshot(window, popups=popups, deadline=deadline, actions=actions)
         cuts = [f"{walk.unread} more elements were not read: this window has too many"] if walk.unread else []
         return Snapshot(window, application.toolkit, tuple(elements), time.monotonic(), tuple(cuts))
 
     async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:
         """An element read again; None when it is gone."""
         origin = origin_of(element)
+        await self._wake(origin.node.bus)
         if origin.huge is not None:
             found = await self.bus.try_call(Call(origin.huge, ACCESSIBLE, "GetChildAtIndex", "i", (origin.at,)))
             if not found or found[1].endswith("/null"):
@@ -167,6 +175,21 @@ class AtspiTree:
                 next=f'look("{window.id}", image="standard") and act by points of the image',
             )
         return best[1], best[2]
+
+    async def _falls_asleep(self, application: str, window: Window, elements: list[Element]) -> bool:
+        """Note a page that is minimised or no longer so; whether it only now is known to be, and was read too early."""
+        knew = self._asleep.pop(application, None) is not None
+        document = next((one for one in elements if one.role == "document"), None)
+        if document is not None and "minimised" in window.states:
+            self._asleep[application] = origin_of(document).node
+        return application in self._asleep and not knew
+
+    async def _wake(self, application: str) -> None:
+        """Have a minimised page bring its tree up to date: asking what lies at a point does, and changes nothing."""
+        document = self._asleep.get(application)
+        if document is not None:
+            await self.bus.try_call(Call(document, COMPONENT, "GetAccessibleAtPoint", "iiu", (0, 0, SCREEN)))
+            await asyncio.sleep(_WAKES)
 
     async def _caller(self, application: str) -> Caller:
         """What to read an application over: its own socket where it has one, else the bus."""

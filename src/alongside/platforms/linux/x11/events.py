@@ -32,7 +32,9 @@ class Events:
         self._changed = asyncio.Event()
         self._pings: dict[int, asyncio.Future[None]] = {}
         self._ping_numbers = itertools.count(1)
-        asyncio.get_running_loop().add_reader(connection.get_file_descriptor(), self._read)
+        # Kept: a connection that broke does not tell it any more, and its reader would be called for ever.
+        self._descriptor: int = connection.get_file_descriptor()
+        asyncio.get_running_loop().add_reader(self._descriptor, self._read)
 
     @classmethod
     async def open(cls, x: X11) -> Events:
@@ -76,7 +78,7 @@ class Events:
         self._heard = current
 
     def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._connection.get_file_descriptor())
+        asyncio.get_running_loop().remove_reader(self._descriptor)
         self._connection.disconnect()
 
     def _send_ping(self, window: int, number: int) -> None:
@@ -110,7 +112,7 @@ class Events:
                 self._take(event)
         except xcffib.XcffibException:
             # The server is gone: the next job on the other connection says so.
-            asyncio.get_running_loop().remove_reader(self._connection.get_file_descriptor())
+            asyncio.get_running_loop().remove_reader(self._descriptor)
             self.number += 1
         if self.number != before:
             self._changed.set()
