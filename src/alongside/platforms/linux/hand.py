@@ -93,7 +93,7 @@ class Hand:
             element = await self._still(element)
             if places.own_part(self._window, element) == own:
                 return part.centre
-            if time.monotonic() > end:
+            if time.monotonic() > max(end, self._own.wheeled_at + _STILL):
                 raise Passed("it does not stay in one place")
 
     async def _point(self, point: Point | None) -> Point:
@@ -109,7 +109,8 @@ class Hand:
         """Turn the wheel at a point; behind other windows Qt takes no wheel, and its scroll bar is clicked on."""
         if not self.behind or self._snapshot.toolkit != "Qt":
             await self._own.move(at)
-            await asyncio.sleep(_HOVER)
+            if time.monotonic() - self._own.wheeled_at > _STILL:
+                await asyncio.sleep(_HOVER)
             await self._own.wheel(direction, amount)
         elif element is None or direction not in {"up", "down"}:
             raise Passed("Qt takes no wheel from behind")
@@ -117,6 +118,7 @@ class Hand:
             up, down = places.bar_ends(self._window, element, self._snapshot)
             for _ in range(_LINES * amount):
                 await self._own.click(down if direction == "down" else up)
+            self._own.wheeled_at = time.monotonic()
         self.sent = "scrolled"
         await self.scrolled()
 
@@ -383,7 +385,7 @@ class Hand:
 
     async def _scroll_towards(self, element: Element, place: Rect, clip: Rect) -> None:
         down, right = place.centre.y - clip.centre.y, place.centre.x - clip.centre.x
-        if abs(down) > clip.height // 2:
+        if place.overlap(clip).height < min(place.height, places.LEAST):
             way, far = "down" if down > 0 else "up", abs(down)
         else:
             way, far = "right" if right > 0 else "left", abs(right)

@@ -17,6 +17,7 @@ OPTIONS = frozenset({"option", "menuitem", "menuitemradio", "cell"})
 _FREE = MENU_ITEMS | {"menubar", "combobox", "window", "dialog"}
 # The parts of a combo box that are in the window itself, not in its list.
 _FACE = frozenset({"textbox", "button"})
+LEAST = 8  # pixels of an element that have to be seen of it
 # Pixels of a tree's line at most: the items inside an expanded one lie in its place, below its own line.
 _LINE = 20
 # Pixels that a scroll bar of Qt is wide, in the styles that there are.
@@ -48,7 +49,7 @@ def clipped(window: Window, element: Element, snapshot: Snapshot) -> Rect:
 
 def enough(part: Rect, whole: Rect) -> bool:
     """Whether so much of an element can be seen that a press in the middle of it is meant for it."""
-    return part.width >= min(whole.width, 8) and part.height >= min(whole.height, 8)
+    return part.width >= min(whole.width, LEAST) and part.height >= min(whole.height, LEAST)
 
 
 def in_sight(element: Element | None) -> bool:
