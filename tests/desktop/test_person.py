@@ -258,20 +258,27 @@ async def test_what_opens_a_menu_needs_a_sandbox(person: Person) -> None:
 
 
 async def test_a_focus_that_is_taken_is_given_back(person: Person) -> None:
-    """Qt's dialogs take it under openbox while the person types (measured): a key of theirs may fall in between."""
+    """Qt's dialogs take it under openbox from whoever has not typed for a moment (measured)."""
+    await person.open("gtk3")  # Qt 5 does not find a bus on which nobody is yet
     app = await person.open("qt5", None, "--set", "hostile")
     await app.look()
+    editor = await person.open("gtk3")
+
+    async def active() -> str:
+        listed = (await person.call("windows"))["windows"]
+        return str(next(one["title"] for one in listed if "active" in one["states"]))
+
+    await person.start("xdotool", "search", "--name", f"^{editor.title}$", "windowactivate")
+    async with asyncio.timeout(DEADLINE_S):
+        while await active() != editor.title:
+            await app.act({"do": "wait", "seconds": 0.05})
     modal: Step = {"do": "click", "target": "button:Modal"}
-    async with ScriptedPerson(person.folder / "thief.log", person.environment, COVERS) as hands:
-        answer = await app.act(modal)
-        await app.act(A_MOMENT)
-        report = await hands.finish()
+    answer = await app.act(modal)
     assert answer.marks == "✓", answer.text
     assert 'dialog "Reason" took the focus by itself; it was given back' in answer.text
-    assert len(report.typed) - len(report.arrived) <= 1
-    assert report.arrived[-10:] == report.typed[-10:], "the focus is back, and stays"
     await app.log.wait_for("dialog", "opened")
-    # Known by now, it is refused before anything is sent.
+    await app.act(A_MOMENT)
+    assert await active() == editor.title
     opened = re.search(r"dialog (user\.\d+)", answer.text)
     assert opened is not None
     dialog = app.on(opened[1])
