@@ -39,6 +39,7 @@ RIGHT: dict[str, Any] = {
     "target": 12, "to": 14, "text": "x", "value": "x", "keys": "x", "path": "x", "button": "left", "count": 1,
     "modifiers": ["ctrl"], "direction": "up", "amount": 1, "repeat": 1, "seconds": 1, "gone": True,
     "check": {"checked": True}, "expect": "x", "timeout": 1, "settle": 1, "via": "xtest.keys", "accept": "focus",
+    "steps": 2, "delay": 1, "until": 12,
 }  # fmt: skip
 CTRL_SHIFT, SUPER_ALT = ("ctrl", "shift"), ("super", "alt")
 EVERYWHERE = {"target", "check", "expect", "timeout", "settle", "via", "accept"}

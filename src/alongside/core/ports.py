@@ -218,6 +218,9 @@ class Platform(Protocol):
     def tells_all(self, snapshot: Snapshot) -> bool:
         """Whether events tell also of everything that comes and goes in a window."""
 
+    async def wake(self, snapshot: Snapshot) -> bool:
+        """Have an application keep its tree up to date that does not where it cannot be seen; whether that is new."""
+
     async def deliver(self, technique: str, act: Act) -> Delivery:
         """Send a step by one technique; ``Passed`` when it has no such way (then nothing was sent)."""
 

@@ -39,7 +39,7 @@ FORMS: dict[str, Form] = {
     "drag": Form('{"do": "drag", "target": 12, "to": 14}', needs=("to",), may=("button", "modifiers")),
     "scroll": Form(
         '{"do": "scroll", "target": 12, "direction": "down", "amount": 5}',
-        may=("direction", "amount", "modifiers"),
+        may=("direction", "amount", "modifiers", "steps", "delay", "until"),
         target="may",
     ),
     "type": Form('{"do": "type", "text": "hello"}', needs=("text",), target="may"),
@@ -67,6 +67,8 @@ _ALIASES = {
     "middle_click": "click",
 }  # fmt: skip
 _EVERYWHERE = ("do", "target", "check", "expect", "timeout", "settle", "via", "accept")
+# How often is scrolled in search of an element, where a step does not say.
+_LOOKING = 50
 # What callers say for the text of a step, by the step.
 _TEXT_OF = {"type": "text", "set": "value", "key": "keys", "select": "value", "menu": "path"}
 _TEXTS = ("text", "value", "keys", "path")
@@ -76,7 +78,7 @@ _TEXTS = ("text", "value", "keys", "path")
 class Step:
     """One act. Which fields mean something depends on ``do``; ``FORMS`` has the table.
 
-    ``timeout`` and ``seconds`` are in seconds, ``settle`` in milliseconds, ``amount`` in wheel clicks.
+    ``timeout``, ``seconds`` and ``delay`` are in seconds, ``settle`` in milliseconds, ``amount`` in wheel clicks.
     """
 
     do: str
@@ -91,6 +93,9 @@ class Step:
     modifiers: tuple[str, ...] = ()
     direction: Literal["up", "down", "left", "right"] = "down"
     amount: int = 3
+    steps: int = 1
+    delay: float = 0.0
+    until: targets.Target | None = None
     repeat: int = 1
     seconds: float | None = None
     gone: bool = False
@@ -127,10 +132,8 @@ class Step:
         """It in our words, by what was asked."""
         said = self.path or self.keys or (self.text if self.do in {"wait", "type"} else None)
         parts = [self.do]
-        if isinstance(self.target, targets.ByName):
-            parts += [part for part in (self.target.role, self.target.name and quote(self.target.name, 80)) if part]
-        elif self.target is not None:
-            parts.append(str(self.target))
+        if self.target is not None:
+            parts.append(targets.quoted(self.target))
         if said:
             parts.append(quote(said, 80))
         return " ".join(parts)
@@ -162,15 +165,15 @@ def _typed(do: str, form: Form, args: dict[str, Any]) -> dict[str, Any]:
     typed: dict[str, Any] = {}
     for name, value in args.items():
         match name:
-            case "target" | "to":
+            case "target" | "to" | "until":
                 typed[name] = targets.parse(value)
             case "check":
                 typed[name] = Check.parse(value)
             case "modifiers":
                 typed[name] = _modifiers(value, form)
-            case "count" | "amount" | "repeat":
-                typed[name] = _whole(name, value, form, most={"count": 3, "amount": 100, "repeat": 100}[name])
-            case "timeout" | "seconds":
+            case "count" | "amount" | "repeat" | "steps":
+                typed[name] = _whole(name, value, form, most=3 if name == "count" else 100)
+            case "timeout" | "seconds" | "delay":
                 typed[name] = _seconds(name, value, form)
             case "settle":
                 typed[name] = _whole(name, value, form, most=10_000, least=0)
@@ -193,6 +196,8 @@ def _typed(do: str, form: Form, args: dict[str, Any]) -> dict[str, Any]:
                 if value == "" and name != "value":
                     raise Invalid(f"`{name}` of `{do}` is empty.", next=form.example)
                 typed[name] = str(value)
+    if "until" in typed:
+        typed.setdefault("steps", _LOOKING)
     return typed
 
 

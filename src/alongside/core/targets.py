@@ -130,6 +130,13 @@ def parse(target: object) -> Target:
     return _by_name(text)
 
 
+def quoted(target: Target) -> str:
+    """A target in our words: names quoted."""
+    if not isinstance(target, ByName):
+        return str(target)
+    return " ".join(part for part in (target.role, target.name and quote(target.name, 80)) if part)
+
+
 def _by_name(name: str) -> ByName:
     if not name:
         raise Invalid("The target is empty.", next=_FORMS)

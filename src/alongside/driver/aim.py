@@ -9,6 +9,7 @@ from alongside.core.errors import (
     Ambiguous,
     Disabled,
     IdentityChanged,
+    Invalid,
     NotFound,
     Offscreen,
     Resized,
@@ -167,6 +168,17 @@ class Aim:
                 raise
             return None  # it may be what is to come, or to be gone
         return await self._tree.read(found) or found
+
+    async def in_sight(self, target: targets.Target) -> bool:
+        """Whether an element can be seen now."""
+        if not isinstance(target, targets.ByRef | targets.ByName):
+            raise Invalid("`until` takes a ref or a name.", next='"until": "Fruit 150"')
+        seen = await self._desktop.read(self._window)
+        try:
+            element = targets.resolve(target, seen.snapshot, self._desktop.refs)
+        except (NotFound, Stale):
+            return False
+        return element.bounds is not None and not element.states & {"hidden", "offscreen"}
 
     async def end(self, step: Step, seen: Seen) -> tuple[Point | None, Element | None]:
         """Where a drag goes: a point of the window, or an element."""

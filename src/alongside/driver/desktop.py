@@ -149,9 +149,10 @@ class Desktop:
             return await self._read(window, deadline, actions=actions)
 
     async def _read(self, window: Window, deadline: float, *, actions: bool) -> Seen:
-        snapshot = await self.platform.tree.snapshot(
-            window, popups=await self.popups(window), deadline=deadline, actions=actions
-        )
+        tree, popups = self.platform.tree, await self.popups(window)
+        snapshot = await tree.snapshot(window, popups=popups, deadline=deadline, actions=actions)
+        if await self.platform.wake(snapshot):
+            snapshot = await tree.snapshot(window, popups=popups, deadline=deadline, actions=actions)
         before = self.seen.get(window.id)
         if before is None or not before.snapshot.elements:
             watched = await self.platform.tree.watch(snapshot)

@@ -113,7 +113,12 @@ class Batch:
         if focus is not None:
             await focus.begin(self._window)
         try:
-            outcome = await (self._wait(step) if step.do == "wait" else self._act(step, started))
+            if step.do == "wait":
+                outcome = await self._wait(step)
+            elif step.steps > 1 or step.until is not None:
+                outcome = await self._scroll(step, started)
+            else:
+                outcome = await self._act(step, started)
         except Passed as passed:
             outcome = Outcome(Mark.FAILED, step.named(), str(passed), reason="unavailable")
         except AlongsideError as error:
@@ -135,9 +140,13 @@ class Batch:
             if focus.taken and self._meant is not None:
                 outcome = replace(outcome, told="; ".join(one for one in (outcome.told, focus.taken) if one))
                 self._desktop.took_focus.add(self._meant)
-        if step.do != "wait" and (seen := self._desktop.seen.get(self._window.id)) is not None:
-            seen.stepped = time.monotonic()
+        if step.do != "wait":
+            self._stepped()
         return outcome
+
+    def _stepped(self) -> None:
+        if (seen := self._desktop.seen.get(self._window.id)) is not None:
+            seen.stepped = time.monotonic()
 
     async def _act(self, step: Step, started: float) -> Outcome:
         desktop = self._desktop
@@ -218,6 +227,33 @@ class Batch:
                 passed_over=tuple(passed),
             )
         return self._no_way(step, what, passed, told, started)
+
+    async def _scroll(self, step: Step, started: float) -> Outcome:
+        """Scroll step by step, until an element shows or nothing moves any more."""
+        once, turns = replace(step, steps=1, until=None), 0
+        outcome = Outcome(Mark.UNVERIFIED, step.named())
+        while step.until is None or not await Aim(self._desktop, self._window).in_sight(step.until):
+            if turns == step.steps:
+                break
+            if turns:
+                await asyncio.sleep(step.delay)
+            last = await self._act(once, started)
+            self._stepped()
+            if last.mark is not Mark.CONFIRMED:
+                # What does not move is at its end, if it moved before.
+                outcome = replace(outcome, told=f"{outcome.told}; then the end") if turns else last
+                break
+            turns += 1
+            outcome = replace(last, told=f"{last.told}; {turns} of {step.steps} times")
+        else:
+            told = f"{targets.quoted(step.until)} shows after scrolling {turns} times"
+            return Outcome(
+                Mark.CONFIRMED if turns else Mark.ALREADY, outcome.what, told, outcome.technique, _ms(started)
+            )
+        if step.until is None:
+            return replace(outcome, ms=_ms(started))
+        told = f"{targets.quoted(step.until)} did not come into view: {outcome.told}"
+        return replace(outcome, mark=Mark.FAILED, told=told, reason="not_found", ms=_ms(started))
 
     def _no_way(self, step: Step, what: str, passed: list[str], told: str, started: float) -> Outcome:
         tried = "; ".join(passed)

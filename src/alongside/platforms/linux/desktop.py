@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # A sandbox's display and bus come up while its driver starts (seconds).
 _COMES_UP = 10.0
 _POLL = 0.002
+# How long a page takes to draw again (seconds).
+_WAKES = 0.3
 
 
 class LinuxDesktop:
@@ -101,6 +103,16 @@ class LinuxDesktop:
         """Whether events tell of everything that comes and goes: Qt and GTK 3 say nothing of rows (measured)."""
         rows = snapshot.toolkit == "GTK 3" and any(one.role in {"table", "tree"} for one in snapshot)
         return snapshot.toolkit in {"GTK 3", "Chromium"} and not rows
+
+    async def wake(self, snapshot: Snapshot) -> bool:
+        """Have a page go on drawing where nobody sees it: covered, it draws nothing and its tree stays as it was.
+
+        Measured: a fully covered Chromium takes clicks, but no wheel, and publishes nothing of what they did.
+        """
+        new = snapshot.toolkit == "Chromium" and await self.screen.keep(snapshot.window.native)
+        if new:
+            await asyncio.sleep(_WAKES)
+        return new
 
     def ended(self, pid: int) -> str | None:
         """How an application that was launched here ended, with the last lines it wrote; None while it runs."""

@@ -109,7 +109,7 @@ class Hand:
         """Turn the wheel at a point; behind other windows Qt takes no wheel, and its scroll bar is clicked on."""
         if not self.behind or self._snapshot.toolkit != "Qt":
             await self._own.move(at)
-            if time.monotonic() - self._own.wheeled_at > _STILL:
+            if self.sent != "scrolled":  # the pointer has only now come there
                 await asyncio.sleep(_HOVER)
             await self._own.wheel(direction, amount)
         elif element is None or direction not in {"up", "down"}:
@@ -365,7 +365,8 @@ class Hand:
         if places.enough(part, place):
             return part
         if await self._desktop.tree.scroll_to(element):
-            await self._until([element], lambda now: places.own_part(self._window, now) != place, _SCROLLS)
+            self._own.wheeled_at = time.monotonic()
+            await self.scrolled()
         still = 0
         for _ in range(_MOST_WHEELS):
             again = await self._desktop.tree.read(element)

@@ -63,6 +63,16 @@ class Screen:
         """Take the pointer's picture (here the fourth byte is its opacity), its hot spot in it, and where that is."""
         return await self._x.run(self._pointer)
 
+    async def keep(self, native: int) -> bool:
+        """Have the server keep a window's whole picture, also where it is covered; whether that is new.
+
+        To the application it is uncovered from then on: on the display nothing changes.
+        """
+        try:
+            return await self._x.run(self._redirect, native)
+        except (Minimised, NotFound):
+            return False
+
     async def close(self) -> None:
         await self._x.run(self._memory.free)
 
