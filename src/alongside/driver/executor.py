@@ -26,7 +26,7 @@ from alongside.core.errors import (
 from alongside.core.outcomes import Mark, Outcome
 from alongside.core.outline import element_line, quote
 from alongside.core.ports import Act, Delivery, Passed
-from alongside.driver import permit
+from alongside.driver import permit, secrets
 from alongside.driver.aim import Aim
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
 from alongside.driver.looks import steady
@@ -76,6 +76,16 @@ class Batch:
         self._refresh_later()
         done = len(self.outcomes)
         self.outcomes += [Outcome(Mark.NOT_EXECUTED, step.named()) for step in steps[done:]]
+        return self.outcomes
+
+    async def stopped(self, steps: Sequence[Step], why: AlongsideError) -> list[Outcome]:
+        """The outcomes of a batch that was ended from outside: of what was done, of the step under way, of the rest."""
+        await self._still_holds()
+        done = len(self.outcomes)
+        for step in steps[done : done + 1]:
+            told = why.message if step.do == "wait" else f"{why.message} How much of it was sent is unknown."
+            self.outcomes.append(Outcome(Mark.FAILED, step.named(), told, reason=why.reason, next=why.next or ""))
+        self.outcomes += [Outcome(Mark.NOT_EXECUTED, step.named()) for step in steps[done + 1 :]]
         return self.outcomes
 
     def _refresh_later(self) -> None:
@@ -130,18 +140,19 @@ class Batch:
                 next=f'look("{self._window.id}")',
                 ms=_ms(started),
             )
-        if focus is not None:
-            focus.end()
-            if focus.taken and self._meant is not None:
-                outcome = replace(outcome, told="; ".join(one for one in (outcome.told, focus.taken) if one))
-                self._desktop.took_focus.add(self._meant)
+        finally:
+            if focus is not None:
+                focus.end()
+        if focus is not None and focus.taken and self._meant is not None:
+            outcome = replace(outcome, told="; ".join(one for one in (outcome.told, focus.taken) if one))
+            self._desktop.took_focus.add(self._meant)
         if step.do != "wait" and (seen := self._desktop.seen.get(self._window.id)) is not None:
             seen.stepped = time.monotonic()
         return outcome
 
     async def _act(self, step: Step, started: float) -> Outcome:
         desktop = self._desktop
-        self._window = window = await desktop.window(self._window.id)
+        self._window = window = await desktop.window(self._window.id, acting=True)
         seen = await self._seen(step)
         aim = Aim(desktop, window)
         await permit.no_dialog_in_front(desktop, window, step)
@@ -153,7 +164,8 @@ class Batch:
             # What an earlier step did to it no longer has to hold.
             self._held = [one for one in self._held if one[1].subject is None or one[1].subject.key != element.key]
         what = self._described(step, element)
-        await permit.no_secret(desktop, window, step, element, what)
+        end, end_element = await aim.end(step, seen)
+        await secrets.refuse(desktop, step, seen, (element, point), (end_element, end))
         self._meant = permit.meant(window, step, element)
         await permit.keeps_focus(desktop, window, step, element, what)
         if why := verify.impossible(step, element):
@@ -166,7 +178,6 @@ class Batch:
             return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
         judge = Judge(desktop, window, seen, patience=min(1.0, max(0.1, step.timeout)))
         before = await judge.before(step, subject, wants_state=wanted is not None)
-        end, end_element = await aim.end(step, seen)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
         rungs = ladder.ladder(
             step.do,
@@ -281,6 +292,7 @@ class Batch:
 
     async def _wait(self, step: Step) -> Outcome:
         started = time.monotonic()
+        await self._desktop.permitted(self._window, acting=True)
         what = f"wait {step.named().removeprefix('wait').strip()}".strip()
         if step.seconds is not None:
             await asyncio.sleep(step.seconds)
