@@ -63,8 +63,8 @@ def _writes(keys: str) -> bool:
 
 
 def _leaves(step: Step, element: Element | None) -> bool:
-    """Whether the text that is typed goes on to other fields."""
-    text = step.text or ""
+    """Whether text that is typed may go on in another field; a key at its end only leaves this one."""
+    text = (step.text or "").rstrip("\r\n\t")
     several = element is not None and "multiline" in element.states
     return step.do == "type" and ("\t" in text or (("\n" in text or "\r" in text) and not several))
 
