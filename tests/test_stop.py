@@ -206,9 +206,10 @@ async def test_on_the_persons_desktop(tmp_path: Path, monkeypatch: pytest.Monkey
             for far in (typing, step("wait", seconds=30)):
                 desktops.permit.stop._until = -1.0
                 mark, ready = app.log.mark(), time.monotonic() + 0.2  # nothing tells that the wait has begun
+                types = far is typing
 
-                def begun(mark: int = mark, ready: float = ready) -> bool:
-                    return app.log.mark() > mark + 3 or time.monotonic() > ready
+                def begun(mark: int = mark, ready: float = ready, *, types: bool = types) -> bool:
+                    return app.log.mark() > mark + 3 if types else time.monotonic() > ready
 
                 answer, _ = await stopped(app, by_hand, begun, far, *CLICK)
                 assert answer.marks == "✗-", answer.text
