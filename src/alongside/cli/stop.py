@@ -19,7 +19,7 @@ _AGAIN = 30.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        f"What runs ends within a quarter of a second, everything held is released, and no agent acts for "
+        f"What runs ends at once, everything held is released, and no agent acts for "
         f"{stop.HOLD:.0f} s;\nreading goes on. Any program, or `touch`, can do the same by changing the file `stop` in "
         f"the state folder\n(ALONGSIDE_HOME, else the system's place).\n\n{parser.epilog}"
     )
