@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,17 @@ from x11_support import Display
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the state folder of whoever runs it."""
+    before = os.environ.get("ALONGSIDE_HOME")
+    os.environ["ALONGSIDE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    yield
+    os.environ.pop("ALONGSIDE_HOME")
+    if before is not None:
+        os.environ["ALONGSIDE_HOME"] = before
 
 
 @pytest.fixture

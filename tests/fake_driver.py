@@ -35,6 +35,9 @@ class Driver:
                 return Reply({"pid": os.getpid()})
             case "ping":
                 return Reply({})
+            case "stop":
+                print("stopped at the driver", file=sys.stderr, flush=True)  # noqa: T201 - what the test waits for
+                return Reply({})
             case "windows":
                 return self.said(f"windows of pid {os.getpid()}", windows=[])
             case "status":

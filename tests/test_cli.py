@@ -39,7 +39,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"alongside {alongside.__version__}\n"
     assert main([]) == 2
     assert "alongside config claude-code" in capsys.readouterr().out
-    for command in ("serve", "doctor", "look", "act", "config"):
+    for command in ("serve", "doctor", "look", "act", "stop", "policy", "config"):
         with pytest.raises(SystemExit) as ended:
             main([command, "--help"])
         assert ended.value.code == 0
@@ -112,6 +112,22 @@ def test_act_needs_leave(driver: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["look"]) == 0
     greetings = [call for call in map(json.loads, driver.read_text().splitlines()) if call["method"] == "hello"]
     assert [call["acting"] for call in greetings] == [True, False]
+
+
+def test_what_a_shell_does_is_in_the_journal(driver: Path) -> None:
+    assert main(["act", "--user-desktop", "Diary", 'type "hunter2"', "click Broken"]) == 3
+    assert main(["act", "--user-desktop", "die", "click Save"]) == 3
+    assert main(["look", "Diary"]) == 0
+    (file,) = (driver.parent / "state" / "journal").iterdir()
+    first, second, third = map(json.loads, file.read_text().splitlines())
+    assert (first["tool"], first["outcome"], first["desktop"]) == ("act", "failed", "user")
+    assert first["steps"] == [
+        {"mark": "✓", "ms": 1.0, "do": "type", "characters": 7},
+        {"mark": "✗", "ms": 1.0, "do": "click"},
+    ]
+    assert (second["outcome"], second["steps"]) == ("unavailable", [{"do": "click"}])
+    assert (third["tool"], third["outcome"]) == ("look", "done")
+    assert not any(word in file.read_text() for word in ("hunter2", "Diary"))
 
 
 def test_a_driver_refuses_without_leave_whoever_asks(capsys: pytest.CaptureFixture[str]) -> None:

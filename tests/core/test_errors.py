@@ -12,7 +12,7 @@ CODES = {
     "invalid", "unavailable", "not_found", "ambiguous", "stale", "identity_changed", "offscreen", "disabled",
     "covered_by_dialog", "minimised", "resized", "secret_field", "needs_sandbox", "needs_foreground",
     "background_unavailable", "needs_privilege", "policy", "rejected", "no_effect", "timeout", "app_gone", "app_hung",
-    "opened_elsewhere", "blank",
+    "opened_elsewhere", "blank", "stopped",
 }  # fmt: skip
 GROUPS = {"TargetError", "Refused", "Undone"}
 KINDS = {

@@ -15,6 +15,8 @@ _COMMANDS = {
         "carry out steps in a window of your desktop",
         'alongside act --user-desktop Settings "set Name=Ada" "click Save"',
     ),
+    "stop": ("stop all acting of every agent for two minutes", "alongside stop"),
+    "policy": ("check which applications agents must leave alone, or write that anew", "alongside policy --reset"),
     "config": ("print the lines that add Alongside to a client", "alongside config claude-code"),
 }
 

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from alongside.server import machine
+from alongside.server.person.permit import Permit
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    rows = asyncio.run(machine.checks())
+    rows = [*Permit().rows(), *asyncio.run(machine.checks())]
     if options.json:
         print(json.dumps([row.to_wire() for row in rows], indent=2))  # noqa: T201
     else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from alongside.core.errors import AlongsideError, Invalid
 from alongside.server.desktops import Desktops
+from alongside.server.person.journal import Journal, kept_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,5 +51,18 @@ def in_a_shell(error: AlongsideError) -> str:
 
 
 async def _ask(method: str, params: dict[str, Any], *, acting: bool) -> Reply:
-    async with Desktops(user_acting=acting) as desktops:
-        return await desktops.user.call(method, params)
+    began, outcome = time.monotonic(), "broken"
+    steps = params.get("steps", [])
+    outcomes: list[dict[str, Any]] = [{} for _ in steps]
+    try:
+        async with Desktops(user_acting=acting) as desktops:
+            reply = await desktops.user.call(method, params)
+        outcome = "failed" if reply.result.get("failed") else "done"
+        outcomes = reply.result.get("outcomes", [])
+    except AlongsideError as error:
+        outcome = error.reason
+        raise
+    finally:
+        entry = {"tool": method, "ms": round((time.monotonic() - began) * 1000, 1), "outcome": outcome}
+        Journal().write({**entry, "desktop": "user", "steps": list(map(kept_step, steps, outcomes))})
+    return reply

@@ -21,7 +21,8 @@
     │   ├── NeedsForeground     needs_foreground
     │   ├── BackgroundUnavailable  background_unavailable   the pinned route does not work here
     │   ├── NeedsPrivilege      needs_privilege
-    │   └── Policy              policy
+    │   ├── Policy              policy
+    │   └── Stopped             stopped              the person has stopped all acting for a while
     └── Undone                  it was tried
         ├── Rejected            rejected             the application changed or refused the value
         ├── NoEffect            no_effect
@@ -141,6 +142,10 @@ class NeedsPrivilege(Refused):
 
 class Policy(Refused):
     reason = "policy"
+
+
+class Stopped(Refused):
+    reason = "stopped"
 
 
 class Undone(AlongsideError):

@@ -18,7 +18,7 @@ from alongside.core.refs import RefBook
 from alongside.core.verify import GRACE, RESTLESS, differing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from alongside.core.elements import Element
     from alongside.core.geometry import Mapping
@@ -61,12 +61,17 @@ class Desktop:
         name: str,
         kind: str,
         platform: Platform,
+        permit: Callable[[dict[str, Any]], Awaitable[None]],
         *,
         first_ref: int = 1,
         first_window: int = 1,
         ids: Iterable[Sequence[Any]] = (),
     ) -> None:
         self.name, self.kind, self.platform = name, kind, platform
+        # Asks the server what the person allows (see ``permitted``); raises where they do not.
+        self._permit = permit
+        # As the windows were last listed.
+        self._listed: dict[int, Window] = {}
         self.refs = RefBook(first_ref)
         self.next_window = first_window
         self.seen: dict[str, Seen] = {}
@@ -96,7 +101,21 @@ class Desktop:
         """Top-level windows and dialogs, topmost first."""
         natives = await self.platform.windows.list()
         self._forget({(one.native, one.pid) for one in natives if one.kind in _LISTED}, time.monotonic())
-        return [self._window(one) for one in reversed(natives) if one.kind in _LISTED]
+        windows = [self._window(one) for one in reversed(natives) if one.kind in _LISTED]
+        self._listed = {one.native: one for one in windows}
+        return windows
+
+    async def permitted(self, window: Window, *, acting: bool = False) -> Window:
+        """The window, if it may be read, or acted on, as it is now; ``Policy`` or ``Stopped`` where it may not."""
+        now = self._listed.get(window.native, window)
+        owner = self._listed.get(now.owner) if now.owner is not None else None
+        asked = [
+            {"title": one.title, "classes": [one.wm_class, one.app], "programs": _programs(one.pid)}
+            for one in (now, owner)
+            if one is not None
+        ]
+        await self._permit({"acting": acting, "windows": asked})
+        return window
 
     async def popups(self, window: Window) -> list[Window]:
         """The open menus, lists and tooltips of a window's application."""
@@ -116,8 +135,11 @@ class Desktop:
             if one.pid == window.pid and one.kind != "other" and not one.states & {"minimised", "hidden"}
         )
 
-    async def window(self, name: str) -> Window:
-        """The window of an id (``s1.2``), title, part of one, ``app:NAME``, ``pid:N``, ``active``; its id for good."""
+    async def window(self, name: str, *, acting: bool = False) -> Window:
+        """The window of an id (``s1.2``), title, part of one, ``app:NAME``, ``pid:N``, ``active``; its id for good.
+
+        ``Policy`` where the person's policy refuses it; ``Stopped`` where it is for ``acting`` and that is stopped.
+        """
         windows = await self.windows()
         found = _matching(windows, name.strip())
         deadline = time.monotonic() + _GONE
@@ -126,7 +148,7 @@ class Desktop:
             windows = await self.windows()
             found = _matching(windows, name)
         if len(found) == 1:
-            return found[0]
+            return await self.permitted(found[0], acting=acting)
         if found:
             listed = ", ".join(f"{one.id} {quote(one.title, 60)}" for one in found)
             raise Ambiguous(f"{len(found)} windows match {quote(name, 60)}: {listed}. Name one by its id.")
@@ -149,6 +171,7 @@ class Desktop:
             return await self._read(window, deadline, actions=actions)
 
     async def _read(self, window: Window, deadline: float, *, actions: bool) -> Seen:
+        await self.permitted(window)
         tree, popups = self.platform.tree, await self.popups(window)
         snapshot = await tree.snapshot(window, popups=popups, deadline=deadline, actions=actions)
         if await self.platform.wake(snapshot):
@@ -246,6 +269,16 @@ def _application(native: NativeWindow) -> str:
         return Path(f"/proc/{native.pid}/comm").read_text().strip()
     except OSError:
         return "unknown"
+
+
+def _programs(pid: int) -> list[str]:
+    """The names of a process's program: that of its file, and the one it goes by (a script has its own)."""
+    found = []
+    with contextlib.suppress(OSError):  # of another user's process the file is not told
+        found.append(Path(f"/proc/{pid}/exe").readlink().name.removesuffix(" (deleted)"))
+    with contextlib.suppress(OSError):
+        found.append(Path(f"/proc/{pid}/comm").read_text().strip())
+    return found
 
 
 def _matching(windows: list[Window], name: str) -> list[Window]:

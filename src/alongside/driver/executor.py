@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
 from dataclasses import replace
@@ -12,27 +11,24 @@ from typing import TYPE_CHECKING
 from alongside.core import ladder, targets, verify
 from alongside.core.errors import (
     AlongsideError,
-    AppGone,
     AppHung,
     BackgroundUnavailable,
     Invalid,
     NeedsSandbox,
-    NotFound,
     SecretField,
-    Stale,
-    TimedOut,
     Unavailable,
 )
 from alongside.core.outcomes import Mark, Outcome
-from alongside.core.outline import element_line, quote
+from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
-from alongside.driver import permit
+from alongside.driver import permit, secrets
 from alongside.driver.aim import Aim
 from alongside.driver.evidence import ANYTHING, Before, Judge, Verdict
 from alongside.driver.looks import steady
+from alongside.driver.waiting import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from alongside.core.checks import Check
     from alongside.core.elements import Element, Window
@@ -43,8 +39,6 @@ if TYPE_CHECKING:
 _FIELD = frozenset({"set", "clear", "check", "uncheck", "select", "expand", "collapse", "focus", "type", "wait"})
 # Reading back what was typed takes as long as the application takes to draw it (seconds).
 _TEXT_TIME, _PER_CHARACTER = 1.0, 0.01
-# How long a reading may take while something is waited for, and how often is looked (seconds).
-_READ, _POLL = 0.5, 0.05
 # What was found to be the same element is believed to be for this long (seconds).
 _GUARDED = 0.03
 
@@ -76,6 +70,16 @@ class Batch:
         self._refresh_later()
         done = len(self.outcomes)
         self.outcomes += [Outcome(Mark.NOT_EXECUTED, step.named()) for step in steps[done:]]
+        return self.outcomes
+
+    async def stopped(self, steps: Sequence[Step], why: AlongsideError) -> list[Outcome]:
+        """The outcomes of a batch that was ended from outside: of what was done, of the step under way, of the rest."""
+        await self._still_holds()
+        done = len(self.outcomes)
+        for step in steps[done : done + 1]:
+            told = why.message if step.do == "wait" else f"{why.message} How much of it was sent is unknown."
+            self.outcomes.append(Outcome(Mark.FAILED, step.named(), told, reason=why.reason, next=why.next or ""))
+        self.outcomes += [Outcome(Mark.NOT_EXECUTED, step.named()) for step in steps[done + 1 :]]
         return self.outcomes
 
     def _refresh_later(self) -> None:
@@ -114,7 +118,7 @@ class Batch:
             await focus.begin(self._window)
         try:
             if step.do == "wait":
-                outcome = await self._wait(step)
+                outcome = await self._waiting.wait(step)
             elif step.steps > 1 or step.until is not None:
                 outcome = await self._scroll(step, started)
             else:
@@ -135,11 +139,12 @@ class Batch:
                 next=f'look("{self._window.id}")',
                 ms=_ms(started),
             )
-        if focus is not None:
-            focus.end()
-            if focus.taken and self._meant is not None:
-                outcome = replace(outcome, told="; ".join(one for one in (outcome.told, focus.taken) if one))
-                self._desktop.took_focus.add(self._meant)
+        finally:
+            if focus is not None:
+                focus.end()
+        if focus is not None and focus.taken and self._meant is not None:
+            outcome = replace(outcome, told="; ".join(one for one in (outcome.told, focus.taken) if one))
+            self._desktop.took_focus.add(self._meant)
         if step.do != "wait":
             self._stepped()
         return outcome
@@ -150,7 +155,7 @@ class Batch:
 
     async def _act(self, step: Step, started: float) -> Outcome:
         desktop = self._desktop
-        self._window = window = await desktop.window(self._window.id)
+        self._window = window = await desktop.window(self._window.id, acting=True)
         seen = await self._seen(step)
         aim = Aim(desktop, window)
         await permit.no_dialog_in_front(desktop, window, step)
@@ -162,20 +167,22 @@ class Batch:
             # What an earlier step did to it no longer has to hold.
             self._held = [one for one in self._held if one[1].subject is None or one[1].subject.key != element.key]
         what = self._described(step, element)
-        await permit.no_secret(desktop, window, step, element, what)
+        end, end_element = await aim.end(step, seen)
+        await secrets.refuse(desktop, step, seen, (element, point), (end_element, end))
         self._meant = permit.meant(window, step, element)
         await permit.keeps_focus(desktop, window, step, element, what)
         if why := verify.impossible(step, element):
             raise Invalid(f"{what}: {why}.", next=f'{{"do": "click", "target": {json.dumps(str(step.target))}}}')
         subject = await aim.subject(step, element, seen)
         wanted = step.check or verify.implied(step, element)
-        expected_before = step.expect is not None and await self._until(lambda: self._shows(step.expect or ""), 0.0)
+        expected_before = step.expect is not None and await self._waiting.until(
+            lambda: self._waiting.shows(step.expect or ""), 0.0
+        )
         judged = subject is not None or _appears(step)
         if wanted is not None and (step.check or step.do not in ANYTHING) and judged and wanted.holds(subject):
             return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
         judge = Judge(desktop, window, seen, patience=min(1.0, max(0.1, step.timeout)))
         before = await judge.before(step, subject, wants_state=wanted is not None)
-        end, end_element = await aim.end(step, seen)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
         rungs = ladder.ladder(
             step.do,
@@ -276,7 +283,7 @@ class Batch:
         appeared = ""
         if step.expect is not None and not expected_before:
             told: list[str] = []
-            if not await self._until(lambda: self._shows(step.expect or "", told), now + step.timeout):
+            if not await self._waiting.until(lambda: self._waiting.shows(step.expect or "", told), now + step.timeout):
                 return Verdict(
                     Mark.FAILED, f"{quote(step.expect, 80)} did not appear in {step.timeout:g} s", "no_effect"
                 )
@@ -284,7 +291,7 @@ class Batch:
             if step.check is None:
                 return Verdict(Mark.CONFIRMED, appeared)
         if _appears(step):
-            if await self._until(lambda: self._checked(step), now + step.timeout):
+            if await self._waiting.until(lambda: self._checked(step), now + step.timeout):
                 return Verdict(Mark.CONFIRMED, str(step.check))
             return Verdict(Mark.FAILED, f"sent, but it is not {step.check} in {step.timeout:g} s", "no_effect")
         if step.check is not None:
@@ -296,6 +303,10 @@ class Batch:
             was = f"{quote(step.expect or '', 80)} was there before"
             return replace(verdict, told=f"{verdict.told}; {was}" if verdict.told else was)
         return verdict
+
+    @property
+    def _waiting(self) -> Waiting:
+        return Waiting(self._desktop, self._window)
 
     async def _checked(self, step: Step) -> bool:
         """Whether a check holds of an element that comes or goes."""
@@ -314,65 +325,6 @@ class Batch:
             ):
                 return self._desktop.without_tree(self._window)
             raise
-
-    async def _wait(self, step: Step) -> Outcome:
-        started = time.monotonic()
-        what = f"wait {step.named().removeprefix('wait').strip()}".strip()
-        if step.seconds is not None:
-            await asyncio.sleep(step.seconds)
-            return Outcome(Mark.CONFIRMED, what, f"{step.seconds:g} s", ms=_ms(started))
-        if await self._until(lambda: self._holds(step), started + step.timeout):
-            return Outcome(Mark.CONFIRMED, what, ms=_ms(started))
-        raise TimedOut(f"{what}: not in {step.timeout:g} s.", next="a longer `timeout` (up to 50), or look")
-
-    async def _holds(self, step: Step) -> bool:
-        if step.text is not None:
-            return await self._shows(step.text) is not step.gone
-        target = targets.parse(step.check.target) if step.check and step.check.target is not None else step.target
-        if not isinstance(target, targets.ByRef | targets.ByName):
-            raise NotFound("`wait` takes a ref or a name.")
-        seen = await self._desktop.read(self._window, deadline=_READ)
-        try:
-            element: Element | None = targets.resolve(target, seen.snapshot, self._desktop.refs)
-        except (NotFound, Stale):
-            element = None
-        if step.check is not None:
-            return bool(step.check.holds(element))
-        return (element is None) is step.gone
-
-    async def _shows(self, text: str, where: list[str] | None = None) -> bool:
-        """Whether a text stands in this window, or in the title of one of its application's windows; and in what."""
-        wanted = text.casefold()
-        windows = [one for one in await self._desktop.windows() if one.pid == self._window.pid]
-        for one in windows:
-            if wanted in one.title.casefold():
-                if where is not None:
-                    where.append(f"the title of {one.id}")
-                return True
-        if not any(one.id == self._window.id for one in windows):
-            return False
-        seen = await self._desktop.read(self._window, deadline=_READ)
-        for element in seen.snapshot:
-            if "hidden" in element.states:
-                continue
-            if wanted in element.name.casefold() or wanted in (element.value or "").casefold():
-                if where is not None:
-                    where.append(self._line(element))
-                return True
-        return False
-
-    async def _until(self, holds: Callable[[], Awaitable[bool]], deadline: float) -> bool:
-        while True:
-            # A window that comes or goes tells nothing, nor does an application that does not answer now.
-            with contextlib.suppress(Unavailable, AppGone, AppHung):
-                if await holds():
-                    return True
-            if time.monotonic() >= deadline:
-                return False
-            await asyncio.sleep(_POLL)
-
-    def _line(self, element: Element) -> str:
-        return element_line(element, self._desktop.ref(element, self._window.id))
 
     def _described(self, step: Step, element: Element | None) -> str:
         if element is None:

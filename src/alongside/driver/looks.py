@@ -69,9 +69,9 @@ async def look(
         if image == "none":
             raise poor from None
         seen, text = desktop.without_tree(window), str(poor)
-    if image == "none":
-        return Look(text)
-    return await _pictured(desktop, window, seen, text, image)
+    # It may have become one that is not to be read while it was read; it was listed again just now.
+    await desktop.permitted(window)
+    return Look(text) if image == "none" else await _pictured(desktop, window, seen, text, image)
 
 
 def _below(desktop: Desktop, window: Window, snapshot: Snapshot, under: object) -> Element | None:
@@ -130,6 +130,7 @@ async def _pictured(desktop: Desktop, window: Window, seen: Seen, text: str, siz
     from alongside.vision import image as pictures  # noqa: PLC0415 - loads Pillow, which no other call needs
 
     pixels = await desktop.platform.screen.window(window.native)
+    await desktop.window(window.id)  # as above
     if pictures.is_blank(pixels):
         raise Blank(
             f"The picture of {window.id} is one colour: the application has drawn nothing, or hides from captures.",

@@ -7,9 +7,9 @@ import contextlib
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from alongside.core.errors import AlongsideError, Invalid, NeedsSandbox
+from alongside.core.errors import AlongsideError, Invalid, NeedsSandbox, Stopped, Unavailable
 from alongside.core.outcomes import Mark
 from alongside.core.outline import outcomes_text, quote, windows_text
 from alongside.core.steps import Step
@@ -21,11 +21,12 @@ from alongside.driver.wiring import open_platform
 from alongside.link.channel import Link, Reply, Say
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
 LINK_FD = "ALONGSIDE_LINK_FD"
 LEDGER_FD = "ALONGSIDE_LEDGER_FD"
 _LAUNCH = 30.0
+T = TypeVar("T")
 _SAY_AGAIN = 5.0
 
 
@@ -34,17 +35,22 @@ class Driver:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self.link: Link | None = None
         self._greeting: dict[str, Any] = {}
         self._desktop: Desktop | None = None
         self._opening = asyncio.Lock()
         # One batch at a time: one that was cancelled first lets go of what it holds.
         self._acting = asyncio.Lock()
+        # What a stop ends, and who pressed it last.
+        self._works: set[asyncio.Task[Any]] = set()
+        self._stopped_by = ""
         self._calls: dict[str, Callable[[dict[str, Any], Say], Awaitable[Reply]]] = {
             "windows": self._windows,
             "look": self._look,
             "act": self._act,
             "launch": self._launch,
             "status": self._status,
+            "stop": self._stop,
         }
 
     async def answer(self, method: str, params: dict[str, Any], say: Say) -> Reply:
@@ -93,6 +99,7 @@ class Driver:
                     str(self._greeting.get("desktop", "user")),
                     kind,
                     platform,
+                    self._permit,
                     first_ref=int(self._greeting.get("first_ref", 1)),
                     first_window=int(self._greeting.get("first_window", 1)),
                     ids=self._greeting.get("ids") or (),
@@ -134,13 +141,11 @@ class Driver:
             raise Invalid("An act needs steps.", next='act(window, steps=[{"do": "click", "target": "Save"}])')
         steps = [Step.parse(one) for one in given]
         async with self._acting, _Progress(say, len(steps)) as progress:
-            window = await desktop.window(str(params.get("window", "active")))
+            batch = Batch(desktop, await desktop.window(str(params.get("window", "active"))))
             try:
-                outcomes = await Batch(desktop, window).run(steps, progress.report)
-            except asyncio.CancelledError:
-                # Given up by the caller: nothing stays held, also what was on its way when it was given up.
-                await asyncio.shield(desktop.platform.release())
-                raise
+                outcomes = await self._stoppable(desktop, batch.run(steps, progress.report))
+            except Stopped as stopped:
+                outcomes = await batch.stopped(steps, stopped)
         wire = [one.to_wire() for one in outcomes]
         failed = any(one.mark is Mark.FAILED for one in outcomes)
         return Reply({"text": outcomes_text(outcomes), "outcomes": wire, "failed": failed})
@@ -149,9 +154,44 @@ class Driver:
         desktop = await self._open()
         application = str(params.get("app", ""))
         arguments = [str(one) for one in params.get("arguments") or ()]
-        window = await launching.launch(desktop, application, arguments, float(params.get("timeout") or _LAUNCH))
+        launched = launching.launch(desktop, application, arguments, float(params.get("timeout") or _LAUNCH))
+        window = await self._stoppable(desktop, launched)
+        await desktop.permitted(window)
         text = f"✓ launch {quote(application, 80)}: {window.id} {quote(window.title)} (pid {window.pid})"
         return Reply({"text": text, "window": window.id})
+
+    async def _stop(self, params: dict[str, Any], _say: Say) -> Reply:
+        """End what acts now; answered when that has ended and nothing is held."""
+        self._stopped_by = str(params.get("by", ""))
+        works = list(self._works)
+        for work in works:
+            work.cancel()
+        if works:
+            await asyncio.wait(works)
+        if self._desktop is not None:
+            await self._desktop.platform.release()
+        return Reply({})
+
+    async def _stoppable(self, desktop: Desktop, acting: Coroutine[Any, Any, T]) -> T:
+        """Carry out what may be given up by the caller or stopped by the person; nothing stays held then."""
+        work = asyncio.create_task(acting)
+        self._works.add(work)
+        work.add_done_callback(self._works.discard)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            # Also what was on its way when it was given up.
+            await asyncio.shield(desktop.platform.release())
+            this = asyncio.current_task()
+            if this is None or this.cancelling():
+                raise
+            raise Stopped(f"All acting was stopped by {self._stopped_by}.", next="look, and tell the person") from None
+
+    async def _permit(self, asked: dict[str, Any]) -> None:
+        """Ask the server what the person allows; without an answer nothing is."""
+        if self.link is None:
+            raise Unavailable("There is no server to ask for leave.")
+        await self.link.call("permit", asked)
 
     async def _status(self, _params: dict[str, Any], _say: Say) -> Reply:
         desktop = await self._open()
@@ -192,7 +232,7 @@ async def serve(descriptor: int) -> None:
     """Answer on the link until its other end is gone."""
     ledger_fd = os.environ.get(LEDGER_FD)
     driver = Driver(Ledger(int(ledger_fd) if ledger_fd else None))
-    link = await Link.over(socket.socket(fileno=descriptor), driver.answer)
+    link = driver.link = await Link.over(socket.socket(fileno=descriptor), driver.answer)
     await link.closed.wait()
     await driver.close()
 

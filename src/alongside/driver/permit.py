@@ -1,11 +1,11 @@
-"""Whether a step may be sent at all: dialogs in front, the person's secrets, the person's focus."""
+"""Whether a step may be sent at all: dialogs in front, the person's focus."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from alongside.core import ladder
-from alongside.core.errors import CoveredByDialog, NeedsSandbox, SecretField
+from alongside.core.errors import CoveredByDialog, NeedsSandbox
 from alongside.core.ladder import Disturbs
 from alongside.core.outline import quote
 
@@ -23,16 +23,6 @@ async def no_dialog_in_front(desktop: Desktop, window: Window, step: Step) -> No
                 f"{step.named()}: the dialog {one.id} {quote(one.title, 80)} is in front of {window.id}.",
                 next=f'look("{one.id}"), then act there',
             )
-
-
-async def no_secret(desktop: Desktop, window: Window, step: Step, element: Element | None, what: str) -> None:
-    """``SecretField`` where a step would write into a password field."""
-    prints = step.do == "key" and _prints(step.keys or "")
-    if element is None and prints:
-        seen = await desktop.read(window)
-        element = next((one for one in seen.snapshot if one.secret and "focused" in one.states), None)
-    if element is not None and element.secret and (prints or step.do in {"set", "type", "clear"}):
-        raise SecretField(f"{what} is a password field: its text is the person's.", next="ask the person to type it")
 
 
 async def keeps_focus(desktop: Desktop, window: Window, step: Step, element: Element | None, what: str) -> None:
@@ -54,9 +44,3 @@ async def keeps_focus(desktop: Desktop, window: Window, step: Step, element: Ele
 def meant(window: Window, step: Step, element: Element | None) -> tuple[str, str, str]:
     """By what a step that took the focus is known again: the application, and what it was for."""
     return window.app, element.role if element is not None else step.do, element.name if element is not None else ""
-
-
-def _prints(keys: str) -> bool:
-    """Whether a chord writes a character rather than doing something."""
-    *held, key = keys.lower().split("+")
-    return (len(key) <= 1 or key == "space") and not set(held) - {"shift"}

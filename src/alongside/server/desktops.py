@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from alongside.core.errors import AlongsideError, Invalid, NotFound, TimedOut, Unavailable
 from alongside.server.child import COMMAND, HeadStart
 from alongside.server.drivers import Driver, End
+from alongside.server.person.permit import Permit
+from alongside.server.person.stop import POLL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +37,7 @@ class Desktop:
 
     id: str
     driver: Driver
+    permit: Permit
     sandbox: Sandbox | None = None
     size: tuple[int, int] | None = None
     acting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -43,7 +46,11 @@ class Desktop:
     async def call(
         self, method: str, params: dict[str, Any], *, heard: Say | None = None, patient: bool = False
     ) -> Reply:
-        """Ask the driver, for ``LIMIT`` seconds; where ``patient``, for so long after its last sign of progress."""
+        """Ask the driver, for ``LIMIT`` seconds; where ``patient``, for so long after its last sign of progress.
+
+        ``Stopped`` or ``Policy`` where the person does not allow it: then nothing was sent.
+        """
+        self.permit.request(method, params)
         said: dict[str, Any] = {}
         loop = asyncio.get_running_loop()
 
@@ -60,6 +67,7 @@ class Desktop:
                     return await self.driver.call(method, params, heard=hear)
                 async with self.acting:
                     said["step"] = 0
+                    self.permit.request(method, params)  # once more: it may have waited
                     return await self.driver.call(method, params, heard=hear)
         except Unavailable:
             if self.ended:
@@ -89,6 +97,7 @@ class Desktops:
 
     def __init__(self, *, user_acting: bool = False, head_start: HeadStart | None = None) -> None:
         self.user_acting = user_acting
+        self.permit = Permit()
         self._head_start = head_start or HeadStart()
         self._last = 0
         self._open: dict[str, Desktop] = {}
@@ -96,10 +105,15 @@ class Desktops:
         self._starts: set[asyncio.Task[Desktop]] = set()
 
     async def __aenter__(self) -> Self:
-        self._open[USER] = Desktop(USER, Driver(USER, "user", self._child, acting=self.user_acting))
+        self.permit.prepare()
+        self.permit.stop.pressed = self._halt
+        self._watching = asyncio.create_task(self._watch())
+        driver = Driver(USER, "user", self._child, self.permit.answer, acting=self.user_acting)
+        self._open[USER] = Desktop(USER, driver, self.permit)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
         for starting in self._starts:
             starting.cancel()
         closing = [self._close(one) for one in list(self._open.values())]
@@ -159,6 +173,7 @@ class Desktops:
 
     async def start(self, size: tuple[int, int], folder: Path | None = None, *, writable: bool = False) -> Desktop:
         """A new sandbox with its driver ready; given up by the caller, it is stopped as soon as it has started."""
+        self.permit.request("start", {})
         self._last += 1
         starting = asyncio.create_task(self._start(f"s{self._last}", size, folder, writable=writable))
         self._starts.add(starting)
@@ -204,7 +219,8 @@ class Desktops:
         async def spawn() -> tuple[socket.socket, End]:
             return await _inside(sandbox, exits, ledger)
 
-        desktop = self._open[name] = Desktop(name, Driver(name, "own", spawn), sandbox, size)
+        driver = Driver(name, "own", spawn, self.permit.answer)
+        desktop = self._open[name] = Desktop(name, driver, self.permit, sandbox, size)
         try:
             await desktop.driver.ready()
         except AlongsideError:
@@ -212,6 +228,16 @@ class Desktops:
                 await self.stop(name)
             raise
         return desktop
+
+    async def _watch(self) -> None:
+        """Look at the stop file for as long as the server runs."""
+        while True:
+            self.permit.stop.look()
+            await asyncio.sleep(POLL)
+
+    def _halt(self, by: str) -> None:
+        """End whatever acts now, on every desktop at once."""
+        self._halting = asyncio.gather(*(one.driver.halt(by) for one in self._open.values()))
 
     def _unwanted(self, starting: asyncio.Task[Desktop]) -> None:
         async def stop(desktop: str) -> None:

@@ -13,7 +13,7 @@ from alongside.core.errors import AlongsideError, TimedOut, Unavailable
 from alongside.link.channel import Link, LinkClosed, Reply
 
 if TYPE_CHECKING:
-    from alongside.link.channel import Say
+    from alongside.link.channel import Handler, Say
 
 BEAT = 1 / 3
 """Seconds between heartbeats; a driver that misses ``BEATS`` of them is ended."""
@@ -33,14 +33,14 @@ class Driver:
     """The driver of one desktop.
 
     The highest numbers it gave to elements and windows, and which window has which id, are kept here and handed to the
-    next process: no number ever names something else, and a window keeps its id.
+    next process: no number ever names something else, and a window keeps its id. ``answer`` is for what it asks us.
     """
 
-    def __init__(self, desktop: str, kind: str, spawn: Spawn, *, acting: bool = True) -> None:
+    def __init__(self, desktop: str, kind: str, spawn: Spawn, answer: Handler, *, acting: bool = True) -> None:
         self.desktop, self.kind, self._acting = desktop, kind, acting
         self.pid = 0
         self.restarts = 0
-        self._spawn = spawn
+        self._spawn, self._answer = spawn, answer
         self._first = {"first_ref": 1, "first_window": 1}
         self._ids: list[Any] = []
         self._link: Link | None = None
@@ -79,6 +79,12 @@ class Driver:
                 next="look, and see what is there now",
             ) from None
 
+    async def halt(self, by: str) -> None:
+        """End whatever acts now and let go of what is held; a driver that does not is ended by its heartbeats."""
+        if self._link and not self._link.closed.is_set():
+            with contextlib.suppress(AlongsideError):
+                await self._link.call("stop", {"by": by}, timeout=BEAT * BEATS)
+
     def _note(self, told: dict[str, Any]) -> None:
         """Keep the numbers that a driver tells of, however its call ends."""
         for name in self._first:
@@ -101,7 +107,7 @@ class Driver:
             sock, end = await self._spawn()
         except OSError as wrong:
             raise Unavailable(f"The driver of {self.desktop} cannot be started: {wrong}", next="status()") from None
-        link = await Link.over(sock, _nothing_to_ask)
+        link = await Link.over(sock, self._answer)
         greeting = {
             "desktop": self.desktop,
             "kind": self.kind,
@@ -142,10 +148,6 @@ class Driver:
             # Where this fails the next call tries again, and its caller hears why.
             with contextlib.suppress(AlongsideError):
                 await self.ready()
-
-
-async def _nothing_to_ask(method: str, _params: dict[str, Any], _say: Say) -> Reply:
-    raise Unavailable(f"The server answers no {method}.")
 
 
 def _say(text: str) -> None:

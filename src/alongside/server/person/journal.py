@@ -12,6 +12,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from alongside.core.ladder import TECHNIQUES
 from alongside.server import state
 
 if TYPE_CHECKING:
@@ -48,6 +49,16 @@ class Journal:
             if not self._complained:
                 self._complained = True
                 print(f"alongside: the journal cannot be written: {wrong}", file=sys.stderr)  # noqa: T201
+
+
+def kept_step(step: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a step and of how it ended, as far as that is known: no name, no text, no key."""
+    kept: dict[str, Any] = {name: outcome[name] for name in ("mark", "technique", "ms", "reason") if name in outcome}
+    kept["do"] = step["do"]
+    if step.get("via") in TECHNIQUES:
+        kept["via"] = step["via"]
+    typed = [step[name] for name in ("text", "value") if isinstance(step.get(name), str)]
+    return {**kept, "characters": sum(map(len, typed))} if typed else kept
 
 
 def _forget(place: Path, oldest: str) -> None:
