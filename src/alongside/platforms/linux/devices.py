@@ -13,6 +13,7 @@ from alongside.core.geometry import Point
 from alongside.core.ladder import REPEATABLE
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.core.targets import only
+from alongside.platforms.linux import choices
 from alongside.platforms.linux.hand import Hand
 from alongside.platforms.linux.places import MENU_ITEMS, OPTIONS
 
@@ -73,7 +74,7 @@ async def keys(hand: Hand, own: Input, act: Act) -> Delivery:
     """Press keys or type, with the keyboard focus on the target first."""
     step, element = act.step, act.element
     if element is not None and element.role == "combobox" and "readonly" in element.states and step.do != "key":
-        return await hand.type_option(element)
+        return await choices.type_option(hand, element)
     if step.do not in _TYPED:
         raise Passed(f"{step.do} is nothing for a keyboard")
     if step.do == "set" and element is not None and _leaves(step.value or "", element):
@@ -129,15 +130,15 @@ async def choose(hand: Hand, _own: Input, act: Act) -> Delivery:
         if opener.role != "combobox" or step.value is None:
             raise Passed("only combos and menus are chosen in this way")
         wanted, roles = [step.value], OPTIONS
-    first, open_before = opener, await hand.popups()
+    first, open_before = opener, await choices.popups(hand)
     await hand.press(await hand.place(opener))
     try:
         for name in wanted:
-            opener = await hand.shown(name, roles, opener)
+            opener = await choices.shown(hand, name, roles, opener)
             await hand.press(await hand.place(opener))
     except BaseException:
-        await hand.close_popups(open_before)
-        await hand.close_menu(first)
+        await choices.close_popups(hand, open_before)
+        await choices.close_menu(hand, first)
         raise
     return Delivery("opened and clicked")
 

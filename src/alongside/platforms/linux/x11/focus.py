@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _LONGEST, _LINGERS = 120.0, 1.0
 # How long a window manager may take to give the focus back, and how often it is asked (seconds).
 _GIVES, _ASKS = 0.5, 0.05
+# How long after a window is there it may be given the focus (seconds).
+_TAKES = 0.15
 _BUTTONS, _MODIFIERS = 0x1F00, 0x4C  # the pointer's; ctrl, alt and super
 
 
@@ -38,10 +40,12 @@ class FocusKeeper:
         self._pid = 0
         self._task: asyncio.Task[None] | None = None
         self.taken = ""
+        self._took = asyncio.Event()
 
     async def begin(self, window: Window) -> None:
         """A step on a window begins: whoever has the focus now is to keep it."""
         self.taken = ""
+        self._took.clear()
         if self._task is None or self._task.done() or self._pid != window.pid:
             await self.stop()
             listed = await self._windows.list()
@@ -51,6 +55,17 @@ class FocusKeeper:
             self._had, self._pid, self._before = active or 0, window.pid, {one.native for one in listed}
             self._task = asyncio.create_task(self._watch())
         self._until = time.monotonic() + _LONGEST
+
+    async def settled(self) -> None:
+        """Where the step made the application open a window, return when it is plain whether that took the focus."""
+        if self._task is None or self._task.done():
+            return
+        listed = {one.native for one in await self._windows.list() if one.pid == self._pid}
+        if listed - self._before and not self.taken:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TAKES):
+                    await self._took.wait()
+        self._before |= listed
 
     def end(self) -> None:
         """The step has ended; what comes of it may come a little later."""
@@ -91,6 +106,7 @@ class FocusKeeper:
         self.taken = (
             f"{now.kind} {quote(now.title, 60)} took the focus by itself; it was given back after {back:.0f} ms"
         )
+        self._took.set()
 
     def _was_the_person(self, now: NativeWindow) -> bool:
         """Whether the person went to a window themselves: it was there before, and their hand is on it."""
