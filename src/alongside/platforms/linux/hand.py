@@ -87,6 +87,11 @@ class Hand:
         if element is None:
             return await self._point(point)
         await self.scrolled()
+        if (
+            page := next((one for one in self.snapshot.ancestors(element) if one.role == "document"), None)
+        ) is not None:
+            await self.desktop.tree.up_to_date(page)
+            element = await self._still(element)
         end = time.monotonic() + _STILL
         while True:
             own, part = places.own_part(self.window, element), await self._visible_part(element)
