@@ -27,6 +27,7 @@ DEADLINE_S = 10.0
 POLL_S = 0.01
 PROGRAMS = {
     "gtk3": ("gtk3.py",),
+    "gtk3_menu": ("gtk3_menu.py",),
     "gtk4": ("gtk4.py",),
     "qt5": ("qt.py", "--binding", "PyQt5"),
     "qt6": ("qt.py", "--binding", "PyQt6"),

@@ -245,6 +245,41 @@ async def test_everything_else_needs_a_sandbox(person: Person, app: App) -> None
         await app.act(A_MOMENT)
 
 
+async def test_a_path_to_a_menu_does_not_open_it(person: Person, app: App) -> None:
+    if app.kind == "page":
+        pytest.skip("a menu of a page takes hold of nothing")
+    await app.look()
+    async with undisturbed(person):
+        for path in ("File", "File > Export"):
+            answer = await app.act({"do": "menu", "path": path})
+            assert (answer.marks, answer.reason) == ("✗", "not_found"), answer.text
+            await app.act(A_MOMENT)
+
+
+async def test_exported_menus_are_chosen_from_unseen(person: Person) -> None:
+    exporting = await person.open("gtk3_menu", "gtk3_menu.py")
+    async with undisturbed(person):
+        listed = (await person.call("windows"))["text"]
+        assert "covered" in next(line for line in listed.splitlines() if exporting.title in line)
+        await exporting.look()
+        for path, (widget, event, value) in {
+            "File > Save": ("menu", "activated", "save"),
+            "File > Export > As Text...": ("menu", "activated", "text"),
+            "File > Export > Deep > Deeper > Deepest": ("menu", "activated", "deepest"),
+            "View > Ruler": ("ruler", "state", True),
+            "View > Large": ("size", "state", "large"),
+        }.items():
+            mark = exporting.log.mark()
+            answer = await exporting.act({"do": "menu", "path": path, "via": "gtk.action"})
+            assert answer.marks == "✓", answer.text
+            await exporting.log.wait_for(widget, event, value, after=mark)
+        for path, reason in {"File > Locked": "disabled", "File": "not_found", "View > Twin": "ambiguous"}.items():
+            mark = exporting.log.mark()
+            answer = await exporting.act({"do": "menu", "path": path})
+            assert (answer.marks, answer.reason) == ("✗", reason), answer.text
+            assert not await exporting.saw(mark)
+
+
 async def test_what_opens_a_menu_needs_a_sandbox(person: Person) -> None:
     """Wherever a menu is opened from, it takes a grab of the person's keyboard."""
     menus = await person.open("menus", "menus.py")

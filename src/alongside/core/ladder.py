@@ -40,10 +40,15 @@ class Technique:
 _SENT_TO = frozenset({"GTK 3", "Qt", "Chromium"})
 # Menus of their pages are parts of the page and take no grab.
 _PAGES = frozenset({"Chromium"})
+# Their windows say where on the session bus their menus are; LibreOffice's are of GTK here.
+_EXPORTING = frozenset({"GTK 3", "GTK 4"})
 _REAL = Disturbs.POINTER | Disturbs.FOCUS | Disturbs.STACKING
 TECHNIQUES = {
     one.name: one
     for one in (
+        Technique(
+            "gtk.action", Disturbs.NOTHING, "an action that the application exports on the session bus", _EXPORTING
+        ),
         Technique("atspi.action", Disturbs.NOTHING, "the element's own action, over the accessibility bus"),
         Technique("atspi.selection", Disturbs.NOTHING, "selecting a child of a list, combo or tab list"),
         Technique("atspi.value", Disturbs.NOTHING, "setting the number of a slider, spin button or cell"),
@@ -81,7 +86,7 @@ LADDERS: dict[str, tuple[str, ...]] = {
     "expand": ("atspi.action", "xtest.keys", "x11.keys"),
     "collapse": ("atspi.action", "xtest.keys", "x11.keys"),
     "focus": ("atspi.focus", "xtest.pointer"),
-    "menu": ("atspi.action", "xtest.choose", "x11.choose"),
+    "menu": ("gtk.action", "atspi.action", "xtest.choose", "x11.choose"),
 }
 
 # Where another order is better for one role of a toolkit. Qt presses a button 100 ms after its action was taken

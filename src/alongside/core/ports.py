@@ -221,6 +221,12 @@ class Platform(Protocol):
     async def wake(self, snapshot: Snapshot) -> bool:
         """Have an application keep its tree up to date that does not where it cannot be seen; whether that is new."""
 
+    async def menu_item(self, window: Window, path: Sequence[str]) -> Element | None:
+        """The item at the end of a menu path, where menus are told without the tree; None where they are not.
+
+        ``NotFound`` and ``Ambiguous`` tell what there is. Nothing is opened.
+        """
+
     async def deliver(self, technique: str, act: Act) -> Delivery:
         """Send a step by one technique; ``Passed`` when it has no such way (then nothing was sent)."""
 

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from alongside.core.elements import CONTROL_ROLES, ROLE_ALIASES
 from alongside.core.errors import Ambiguous, Invalid, NotFound
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     from alongside.core.elements import Element, Snapshot
     from alongside.core.refs import RefBook
 
+
+class Named(Protocol):
+    """Whatever has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=Named)
 _FORMS = 'a ref such as 12, a name such as "Save", or "button:Save"'
 _MOST_REF = 999_999_999
 _MOST_PLACE = 999_999
@@ -204,7 +213,12 @@ def only(name: str, among: Iterable[Element], snapshot: Snapshot) -> Element | N
     return found[0] if found else None
 
 
-def called(name: str, among: list[Element]) -> list[Element]:
+def menu_path(path: str) -> list[str]:
+    """The names of a menu path such as `File > Export > As Text...`."""
+    return [part.strip() for part in path.split(">") if part.strip()]
+
+
+def called(name: str, among: list[_Named]) -> list[_Named]:
     """Those of exactly that name, else those that people would call so."""
     said = plain(name)
     return [one for one in among if name and one.name == name] or [

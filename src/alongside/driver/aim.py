@@ -96,14 +96,29 @@ class Aim:
 
     async def _menu(self, step: Step, seen: Seen) -> Element | None:
         """The item at the end of a menu path; None where it may come up once the menu is opened."""
-        parts = [part.strip() for part in (step.path or "").split(">") if part.strip()]
+        parts = targets.menu_path(step.path or "")
         if not parts:
             raise NotFound("The menu path is empty.", next='{"do": "menu", "path": "File > Save"}')
-        for attempt in (seen, None):
+        missing: NotFound | None = None
+        if step.via in {None, "gtk.action"}:
+            try:
+                item = await self._desktop.platform.menu_item(self._window, parts)
+            except NotFound as wrong:
+                missing, item = wrong, None
+            if item is not None and not item.enabled:
+                raise Disabled(
+                    f"{quote(item.name, 80)} cannot be used now; nothing was sent.", next=f'look("{self._window.id}")'
+                )
+            if item is not None:
+                return item
+        # What is exported is read just now: of the tree only what was seen can have more.
+        for attempt in (seen,) if missing is not None else (seen, None):
             snapshot = (attempt or await self._desktop.read(self._window)).snapshot
             found, level = _menu_item(parts, snapshot)
             if found is not None:
                 return found
+        if missing is not None:
+            raise missing
         if any(_unfilled(parts[:depth], snapshot) for depth in range(1, len(parts))):
             return None
         raise NotFound(
@@ -212,7 +227,7 @@ def _identity(element: Element) -> tuple[str, str]:
 
 
 def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, list[str]]:
-    """The item at the end of a menu path, and the names of the level where the search ended."""
+    """The item at the end of a menu path, and the names of the level where the search ended (or of its last menu)."""
     among = [one for one in snapshot if one.role in _MENUS and _level(one, snapshot) == 0]
     found: Element | None = None
     for part in parts:
@@ -225,7 +240,8 @@ def _menu_item(parts: list[str], snapshot: Snapshot) -> tuple[Element | None, li
         found = called[0]
         inside = list(snapshot.below(found))
         among = [one for one in inside if one.role in _MENUS and one.name and _level(one, snapshot, found) == 0]
-    return found, []
+    # What has items in it is a menu: an action of it would open it.
+    return (None if among else found), [quote(one.name, 40) for one in among][:20]
 
 
 def _unfilled(parts: list[str], snapshot: Snapshot) -> bool:

@@ -36,6 +36,7 @@ _QUIET = 0.08
 _FRESH = 1.0
 # A window that is being judged is not read for longer (seconds).
 _WALK = 2.0
+_LEAVES = 1.0  # for so long the windows of an application may outlive its connections (seconds)
 # Steps that may be meant to end an application.
 _ENDS = frozenset({"click", "invoke", "key", "menu", "double_click"})
 # Steps that may act on anything: judged by what changes.
@@ -357,8 +358,10 @@ class Judge:
 
     async def _gone(self, step: Step, before: Before) -> Verdict:
         """The application went away: what a click or key may be for, and nothing that a value is set for."""
-        shown = await self._desktop.shown(self._window)
-        if before.shown - shown and step.do in _ENDS:
+        end = time.monotonic() + _LEAVES
+        while not (went := before.shown - await self._desktop.shown(self._window)) and time.monotonic() < end:
+            await self._desktop.platform.windows.changed(0.05)
+        if went and step.do in _ENDS:
             return Verdict(Mark.CONFIRMED, "the application closed its window and ended")
         return Verdict(Mark.FAILED, "sent, and the application is gone", "app_gone")
 

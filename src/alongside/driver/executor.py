@@ -179,7 +179,8 @@ class Batch:
             lambda: self._waiting.shows(step.expect or ""), 0.0
         )
         judged = subject is not None or _appears(step)
-        if wanted is not None and (step.check or step.do not in ANYTHING) and judged and wanted.holds(subject):
+        stated = step.check or step.do not in ANYTHING or verify.chosen(step, element)
+        if wanted is not None and stated and judged and wanted.holds(subject):
             return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
         judge = Judge(desktop, window, seen, patience=min(1.0, max(0.1, step.timeout)))
         before = await judge.before(step, subject, wants_state=wanted is not None)
@@ -327,7 +328,7 @@ class Batch:
             raise
 
     def _described(self, step: Step, element: Element | None) -> str:
-        if element is None:
+        if element is None or step.do == "menu":
             return step.named()
         given = "" if element.secret else step.wants_text()
         new = f" to {quote(given, 80)}" if step.do in {"set", "select"} and given else ""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from alongside.core.errors import AlongsideError, NeedsSandbox, Unavailable
 from alongside.core.geometry import Point
 from alongside.core.ports import Act, Delivery, Passed, Row
-from alongside.platforms.linux import apps, devices
+from alongside.platforms.linux import apps, devices, gtk_actions
 from alongside.platforms.linux.atspi import actions
 from alongside.platforms.linux.atspi.bus import Bus
 from alongside.platforms.linux.atspi.tree import AtspiTree
+from alongside.platforms.linux.gtk_actions import GtkActions
 from alongside.platforms.linux.x11.activation import Activation, undo_told
 from alongside.platforms.linux.x11.connection import X11
 from alongside.platforms.linux.x11.events import Events
@@ -26,7 +27,7 @@ from alongside.platforms.linux.x11.windows import Windows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alongside.core.elements import Snapshot
+    from alongside.core.elements import Element, Snapshot, Window
     from alongside.core.ports import Ledger
 
 # A sandbox's display and bus come up while its driver starts (seconds).
@@ -34,6 +35,20 @@ _COMES_UP = 10.0
 _POLL = 0.002
 # How long a page takes to draw again (seconds).
 _WAKES = 0.3
+
+
+class _Tree(AtspiTree):
+    """The tree, and what is read of exported menus."""
+
+    def __init__(self, bus: Bus, menus: GtkActions) -> None:
+        super().__init__(bus)
+        self._menus = menus
+
+    async def read(self, element: Element, *, deadline: float = 1.0) -> Element | None:
+        """An element read again; None when it is gone."""
+        if element.source == gtk_actions.SOURCE:
+            return await self._menus.read(element, deadline)
+        return await super().read(element, deadline=deadline)
 
 
 class LinuxDesktop:
@@ -47,7 +62,8 @@ class LinuxDesktop:
     ) -> None:
         self.windows = Windows(x, events)
         self.screen = screen
-        self.tree = AtspiTree(bus)
+        self._menus = GtkActions(x, os.environ.get("DBUS_SESSION_BUS_ADDRESS"))
+        self.tree = _Tree(bus, self._menus)
         self.input = pointer
         self.bus = bus
         self._x, self._events, self._ledger = x, events, ledger
@@ -76,9 +92,17 @@ class LinuxDesktop:
         screen = await Screen.open(x)
         return cls(x, events, bus, ledger=ledger, pointer=pointer, screen=screen)
 
+    async def menu_item(self, window: Window, path: Sequence[str]) -> Element | None:
+        """An item of the menus that a window exports on the session bus."""
+        return await self._menus.item(window, path)
+
     async def deliver(self, technique: str, act: Act) -> Delivery:
         """Send a step by one technique; ``Passed`` when it cannot."""
+        if technique == "gtk.action":
+            return await self._menus.deliver(act)
         if technique in actions.TECHNIQUES:
+            if act.element is not None and act.element.source == gtk_actions.SOURCE:
+                raise Passed("it is not in the tree")
             return await actions.TECHNIQUES[technique](self.bus, act)
         deliver = devices.TECHNIQUES[technique]
         if technique in devices.SENT:
@@ -160,6 +184,7 @@ class LinuxDesktop:
         self._events.close()
         self.tree.close()
         self.bus.close()
+        self._menus.close()
 
 
 async def _display(display: str, *, own: bool) -> X11:

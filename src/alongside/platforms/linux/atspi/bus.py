@@ -1,4 +1,4 @@
-"""A thin client of the accessibility bus: many calls in flight, deadlines, errors that are counted and never dropped.
+"""A thin client of a desktop's buses: many calls in flight, deadlines, errors that are counted and never dropped.
 
 At most 256 calls are under way: that is where the speed levels off, and thousands of queued writes end a dbus-fast
 connection (measured). ``Properties.GetAll`` is never sent: Qt 5.15.8 crashes on it.
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dbus_fast import Message, MessageFlag, MessageType, Variant
+from dbus_fast import InvalidAddressError, Message, MessageFlag, MessageType, Variant
 from dbus_fast.aio import MessageBus
 
 from alongside.core.errors import AlongsideError, AppGone, AppHung, TimedOut, Unavailable
@@ -95,7 +95,7 @@ class _Patient:
 
 
 class Bus:
-    """One connection to the accessibility bus."""
+    """One connection to the accessibility bus, or to the session bus."""
 
     def __init__(self, connection: MessageBus) -> None:
         self._connection = connection
@@ -116,12 +116,25 @@ class Bus:
                     address = await _accessibility_address(session)
                 finally:
                     session.disconnect()
-                connection = await MessageBus(bus_address=address).connect()
-                connection._writer.sock = _Patient(connection._writer.sock)  # type: ignore[union-attr,arg-type]  # noqa: SLF001
+                return await cls._at(address)
         except (OSError, EOFError, TimeoutError, ValueError) as wrong:
             raise Unavailable(
                 f"The accessibility bus does not answer ({wrong or type(wrong).__name__}).", next="alongside doctor"
             ) from wrong
+
+    @classmethod
+    async def session(cls, address: str | None, deadline: float = 1.0) -> Bus:
+        """Connect to a session bus itself; ``Unavailable`` where none answers."""
+        try:
+            async with asyncio.timeout(deadline):
+                return await cls._at(address or "")
+        except (OSError, EOFError, TimeoutError, ValueError, InvalidAddressError) as wrong:
+            raise Unavailable("The session bus does not answer.", next="alongside doctor") from wrong
+
+    @classmethod
+    async def _at(cls, address: str) -> Bus:
+        connection = await MessageBus(bus_address=address).connect()
+        connection._writer.sock = _Patient(connection._writer.sock)  # type: ignore[union-attr,arg-type]  # noqa: SLF001
         return cls(connection)
 
     @property
@@ -139,7 +152,7 @@ class Bus:
     def post(self, call: Call, answered: Answered) -> None:
         """Send a call as soon as there is room; ``answered`` gets its first value, or a ``CallFailed``."""
         if not self.connected:
-            answered(CallFailed("org.freedesktop.DBus.Error.Disconnected", "the accessibility bus is gone"))
+            answered(CallFailed("org.freedesktop.DBus.Error.Disconnected", "the bus is gone"))
         elif len(self._pending) < IN_FLIGHT:
             self._write(call, answered)
         else:
