@@ -23,9 +23,12 @@ from alongside.platforms.linux.x11.connection import X11
 from alongside.platforms.linux.x11.guard import ALLOWED, CORE, Guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from x11_support import Display
+
+
+DRAG = ("XdndEnter", "XdndPosition", "XdndDrop")
 
 
 def requests() -> dict[tuple[str, int], str]:
@@ -54,13 +57,19 @@ def test_guard_passes_exactly_the_allow_list() -> None:
     fitting[8] = xcffib.composite.Redirect.Automatic
     for kind in ("user", "own"):
         guard = Guarded.__new__(Guarded)
-        guard.kind, guard._base, guard._mask, guard.nobodys = kind, 0, 0, {0}
-        guard.names, guard.returns_to, guard.root = dict.fromkeys((b"WM_PROTOCOLS", b"_NET_WM_PING"), 7), None, 1
+        guard.kind, guard._base, guard._mask, guard.nobodys, guard.roots = kind, 0, 0xFF, {0}, {1}
+        known = ("WM_PROTOCOLS", "_NET_WM_PING", "CLIPBOARD", "XdndSelection", "XdndLeave", *DRAG)
+        guard.names, guard.returns_to, guard.root = {name.encode(): 7 for name in known}, None, 1
+        guard.clipboard, guard.taken, guard.asked = 1, {}, []
         passed = set()
         for extension, opcode in everything:
             body = bytes(fitting)
             if (extension, opcode) == (CORE, 2):
                 body = b"\0" * 8 + (0x800).to_bytes(4, "little") + b"\0" * 8
+            elif (extension, opcode) == (CORE, 1):
+                body = struct.pack("=4xII10xH4xIII", 0, 1, 2, 0x800, 0, 0)
+            elif (extension, opcode) in {(CORE, 22), (CORE, 24)}:
+                body = struct.pack("=4xIII", 5, 7, 7)
             elif (extension, opcode) == (CORE, 25):
                 body = b"\0" * 4 + b"\1" * 4 + b"\0" * 4 + bytes([2]) + b"\0" * 31
             if guard.allows(extension, opcode, body):
@@ -80,6 +89,7 @@ def test_guard_passes_exactly_the_allow_list() -> None:
     others = {f"{e}.{names[e, o]}" for e, o in ALLOWED["user"] if not names[e, o].startswith(reading)}
     assert others == {
         ".ChangeWindowAttributes", ".FreePixmap", ".SendEvent", "Composite.RedirectWindow",
+        ".CreateWindow", ".ChangeProperty", ".SetSelectionOwner", ".ConvertSelection",
         "Composite.RedirectSubwindows", "Composite.NameWindowPixmap", "MIT-SHM.Attach", "MIT-SHM.Detach",
     }  # fmt: skip
 
@@ -202,3 +212,201 @@ def test_events_go_to_one_window_alone_and_never_to_the_window_manager(display: 
         send(False, root, to_manager, activate)
     for connection in (guarded, seen):
         connection.disconnect()
+
+
+def connected(display: Display) -> Any:
+    return xcffib.Connection(display.name)  # type: ignore[no-untyped-call]
+
+
+class TwoSides:
+    """A guarded connection with a window of its own, and somebody else's connection with one."""
+
+    def __init__(self, display: Display) -> None:
+        self.other = connected(display)
+        self.root: int = self.other.setup.roots[0].root
+        self.theirs: int = self.other.generate_id()
+        self.other.core.CreateWindow(0, self.theirs, self.root, 0, 0, 9, 9, 0, 1, 0, 0, [])
+        self.guarded: Any = Guarded(display.name, "user")
+        self.core: Any = self.guarded.core
+        self.window: int = self.guarded.generate_id()
+        self.create(self.window, self.root, INPUT_ONLY, EVENT_MASK, [PROPERTY_CHANGE])
+        self.sync()
+
+    def create(self, window: int, parent: int, kind: int, mask: int, values: list[int]) -> None:
+        self.core.CreateWindow(0, window, parent, 0, 0, 1, 1, 0, kind, 0, mask, values)
+
+    def atom(self, name: str) -> int:
+        return int(self.other.core.InternAtom(False, len(name), name).reply().atom)
+
+    def owner(self, selection: int) -> int:
+        return int(self.other.core.GetSelectionOwner(selection).reply().owner)
+
+    def sync(self) -> None:
+        self.guarded.core.GetInputFocus().reply()
+        self.other.core.GetInputFocus().reply()
+
+    def now(self) -> int:
+        """The server's time."""
+        self.core.ChangeProperty(2, self.window, 39, 31, 8, 0, b"")
+        self.sync()
+        events = []
+        while (event := self.guarded.poll_for_event()) is not None:
+            events.append(event)
+        return int(events[-1].time)
+
+
+INPUT_ONLY, EVENT_MASK = xcffib.xproto.WindowClass.InputOnly, xcffib.xproto.CW.EventMask
+PROPERTY_CHANGE = xcffib.xproto.EventMask.PropertyChange
+
+
+@pytest.fixture
+def sides(bare: Display) -> Iterator[TwoSides]:
+    two = TwoSides(bare)
+    yield two
+    two.guarded.disconnect()
+    two.other.disconnect()
+
+
+def test_windows_are_made_only_where_nobody_ever_sees_them(sides: TwoSides) -> None:
+    new = sides.guarded.generate_id()
+    for parent, kind, mask, values in (
+        (sides.root, xcffib.xproto.WindowClass.InputOutput, EVENT_MASK, [PROPERTY_CHANGE]),
+        (sides.root, xcffib.xproto.WindowClass.CopyFromParent, EVENT_MASK, [PROPERTY_CHANGE]),
+        (sides.theirs, INPUT_ONLY, EVENT_MASK, [PROPERTY_CHANGE]),
+        (sides.window, INPUT_ONLY, EVENT_MASK, [PROPERTY_CHANGE]),
+        (sides.root, INPUT_ONLY, EVENT_MASK, [xcffib.xproto.EventMask.KeyPress]),
+        (sides.root, INPUT_ONLY, EVENT_MASK | xcffib.xproto.CW.Cursor, [PROPERTY_CHANGE, 0]),
+        (sides.root, INPUT_ONLY, 0, []),
+    ):
+        with pytest.raises(Policy, match="CreateWindow"):
+            sides.create(new, parent, kind, mask, values)
+    for name, request in (("MapWindow", sides.core.MapWindow), ("DestroyWindow", sides.core.DestroyWindow)):
+        with pytest.raises(Policy, match=name):
+            request(sides.window)
+
+
+def test_properties_are_written_only_where_somebody_asked_for_them(sides: TwoSides) -> None:
+    selection, place, other_place = sides.atom("XdndSelection"), sides.atom("PLACE"), sides.atom("OTHER")
+
+    def write(window: int, name: int) -> None:
+        sides.core.ChangeProperty(0, window, name, 31, 8, 1, b"x")
+
+    def notify(window: int, requestor: int = 0, mask: int = 0, propagate: bool = False) -> None:
+        told = struct.pack("=BBHIIIII", 31, 0, 0, 0, requestor or window, selection, 31, place)
+        sides.core.SendEvent(propagate, window, mask, told.ljust(32, b"\0"))
+
+    def refused(do: Callable[..., None], *arguments: Any) -> None:
+        with pytest.raises(Policy):
+            do(*arguments)
+
+    write(sides.window, place)
+    refused(write, sides.theirs, place)
+    refused(write, sides.root, place)
+    refused(notify, sides.theirs)
+    sides.core.SetSelectionOwner(sides.window, selection, sides.now())
+    sides.sync()
+    # What another client makes up is no request, nor is one for the root.
+    made_up = struct.pack("=BBHIIIIII", 30, 0, 0, 0, sides.window, sides.theirs, selection, 31, place)
+    sides.other.core.SendEvent(False, sides.window, 0, made_up.ljust(32, b"\0"))
+    sides.other.core.ConvertSelection(sides.root, selection, 31, place, 0)
+    sides.sync()
+    while sides.guarded.poll_for_event() is not None:
+        pass
+    refused(write, sides.theirs, place)
+    refused(write, sides.root, place)
+    sides.other.core.ConvertSelection(sides.theirs, selection, 31, place, 0)
+    sides.sync()
+    while sides.guarded.poll_for_event() is not None:
+        pass
+    write(sides.theirs, place)
+    refused(write, sides.theirs, other_place)
+    refused(write, sides.root, place)
+    refused(notify, sides.root)
+    refused(notify, sides.window, sides.theirs)
+    refused(notify, sides.theirs, sides.window)
+    refused(notify, sides.theirs, 0, xcffib.xproto.EventMask.PropertyChange)
+    refused(notify, sides.theirs, 0, 0, True)
+    notify(sides.theirs)
+    sides.guarded.answered(sides.theirs, place)
+    refused(write, sides.theirs, place)
+    refused(notify, sides.theirs)
+    # What was read is deleted at one's own place alone.
+    sides.core.GetProperty(True, sides.window, place, 0, 0, 1).reply()
+    with pytest.raises(Policy):
+        sides.core.GetProperty(True, sides.theirs, place, 0, 0, 1)
+
+
+def test_selections_are_taken_only_for_a_drop_or_where_the_clipboard_was_asked_for(sides: TwoSides) -> None:
+    drag, clipboard, primary = sides.atom("XdndSelection"), sides.atom("CLIPBOARD"), 1
+    now = sides.now()
+
+    def refused(owner: int, selection: int, time: int) -> None:
+        with pytest.raises(Policy, match="SetSelectionOwner"):
+            sides.core.SetSelectionOwner(owner, selection, time)
+
+    for selection in (clipboard, primary):
+        refused(sides.window, selection, now)
+        refused(0, selection, now)
+    refused(sides.theirs, drag, now)
+    refused(sides.window, drag, 0)
+    refused(0, drag, now)
+    sides.core.SetSelectionOwner(sides.window, drag, now)
+    refused(0, drag, now + 1)
+    refused(0, drag, 0)
+    # It is given up with the time it was taken with: what somebody took since stays theirs.
+    later = sides.now()
+    while later == now:
+        later = sides.now()
+    sides.other.core.SetSelectionOwner(sides.theirs, drag, later)
+    sides.sync()
+    sides.core.SetSelectionOwner(0, drag, now)
+    sides.sync()
+    assert sides.owner(drag) == sides.theirs
+    sides.guarded.clipboard += 1
+    sides.core.SetSelectionOwner(sides.window, clipboard, sides.now())
+    sides.sync()
+    assert sides.owner(clipboard) == sides.window
+    refused(sides.window, primary, now)
+    sides.guarded.clipboard -= 1
+    refused(sides.window, clipboard, sides.now())
+
+
+def test_the_clipboard_is_read_only_where_it_was_asked_for(sides: TwoSides) -> None:
+    clipboard = sides.atom("CLIPBOARD")
+
+    def read(window: int, selection: int) -> None:
+        sides.core.ConvertSelection(window, selection, 31, 39, 0)
+
+    with pytest.raises(Policy, match="ConvertSelection"):
+        read(sides.window, clipboard)
+    sides.guarded.clipboard += 1
+    read(sides.window, clipboard)
+    for window, selection in (
+        (sides.theirs, clipboard),
+        (sides.window, 1),
+        (sides.window, sides.atom("XdndSelection")),
+    ):
+        with pytest.raises(Policy, match="ConvertSelection"):
+            read(window, selection)
+
+
+def test_messages_of_a_drag_go_to_one_window_alone_and_name_their_own_source(sides: TwoSides) -> None:
+    def tell(name: str, window: int, source: int, mask: int = 0) -> None:
+        sides.core.SendEvent(False, window, mask, event(33, window, sides.atom(name), source))
+
+    for name in (*DRAG, "XdndLeave"):
+        tell(name, sides.theirs, sides.window)
+        for arguments in (
+            (sides.root, sides.window),
+            (0, sides.window),
+            (sides.theirs, sides.window, xcffib.xproto.EventMask.PropertyChange),
+        ):
+            with pytest.raises(Policy, match="SendEvent"):
+                tell(name, *arguments)
+    for name in DRAG:
+        with pytest.raises(Policy, match="SendEvent"):
+            tell(name, sides.theirs, sides.theirs)
+    tell("XdndLeave", sides.theirs, sides.theirs)
+    for name in ("XdndStatus", "XdndFinished"):
+        with pytest.raises(Policy, match="SendEvent"):
+            tell(name, sides.theirs, sides.window)

@@ -34,14 +34,19 @@ def test_in_a_sandbox_all_that_the_toolkit_takes_may_run(do: str, toolkit: str) 
     rungs = ladder(do, EVERYTHING, toolkit=toolkit)
     assert tuple(one.name for one, _ in rungs) == LADDERS[do]
     for one, why_not in rungs:
-        takes = not one.toolkits or toolkit in one.toolkits
-        assert why_not == ("" if takes else f"{toolkit or 'an unknown toolkit'} does not take it")
+        if one.toolkits and toolkit not in one.toolkits:
+            assert why_not == f"{toolkit or 'an unknown toolkit'} does not take it"
+        else:
+            assert why_not == ('only where it is asked for: "via": "clipboard"' if one.name == "clipboard" else "")
 
 
 @pytest.mark.parametrize("do", LADDERS)
 def test_beside_the_person_only_what_disturbs_nothing_runs_and_the_rest_says_why(do: str) -> None:
     for one, why_not in ladder(do, Disturbs.NOTHING, toolkit="Chromium"):
-        assert why_not.startswith("disturbs ") is (one.disturbs is not Disturbs.NOTHING)
+        if one.disturbs:
+            assert why_not.startswith("only where it is asked for" if one.name == "clipboard" else "disturbs ")
+        else:
+            assert not why_not or "does not take it" in why_not
 
 
 def test_events_sent_to_a_window_are_for_toolkits_that_take_them() -> None:
@@ -61,6 +66,24 @@ def test_the_reason_names_only_what_may_not_be_disturbed() -> None:
 def test_a_pinned_technique_is_the_only_one() -> None:
     assert ladder("click", EVERYTHING, via="xtest.pointer") == [(TECHNIQUES["xtest.pointer"], "")]
     assert runs(ladder("click", Disturbs.NOTHING, via="xtest.pointer")) == []
+
+
+@pytest.mark.parametrize("allowed", [Disturbs.NOTHING, EVERYTHING])
+@pytest.mark.parametrize("do", ["type", "set"])
+def test_the_clipboard_is_taken_only_where_it_is_asked_for(do: str, allowed: Disturbs) -> None:
+    assert "clipboard" not in runs(ladder(do, allowed, toolkit="Qt"))
+    assert runs(ladder(do, allowed, via="clipboard", toolkit="Qt")) == ["clipboard"]
+    assert runs(ladder(do, allowed, via="clipboard", toolkit="GTK 4")) == []
+    # It is the leave for the clipboard alone.
+    assert runs(ladder(do, Disturbs.NOTHING, via="xtest.keys", toolkit="Qt")) == []
+    assert all("clipboard" not in LADDERS[other] for other in set(LADDERS) - {"type", "set"})
+
+
+def test_a_text_is_dropped_only_where_it_was_measured_to_be_harmless() -> None:
+    for toolkit in ("GTK 3", "GTK 4", "Qt", "Firefox", "LibreOffice"):
+        assert runs(ladder("type", Disturbs.NOTHING, toolkit=toolkit))[-1] == "x11.drop"
+    for toolkit in ("Chromium", "Swing", ""):
+        assert "x11.drop" not in runs(ladder("type", EVERYTHING, toolkit=toolkit))
 
 
 @pytest.mark.parametrize(

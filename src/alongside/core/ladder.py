@@ -2,6 +2,9 @@
 
 A technique is data here and one function of a platform there. Which may run is a property of the desktop: on the
 person's own only those that disturb nothing; on a desktop of the agent's own all of them.
+
+The clipboard belongs to whoever copied last, on either desktop: a technique that takes it runs nowhere by itself, and
+naming it in ``via`` is the leave for the clipboard and for nothing else.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ class Disturbs(Flag):
     STACKING = auto()
     POINTER = auto()
     KEYBOARD = auto()
+    CLIPBOARD = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ _SENT_TO = frozenset({"GTK 3", "Qt", "Chromium"})
 _PAGES = frozenset({"Chromium"})
 # Their windows say where on the session bus their menus are; LibreOffice's are of GTK here.
 _EXPORTING = frozenset({"GTK 3", "GTK 4"})
+# They insert a text that is dropped on their windows; Chromium takes the focus then, Tk and Swing take none (measured).
+_DROPPED_ON = frozenset({"GTK 3", "GTK 4", "Qt", "Firefox", "LibreOffice"})
 _REAL = Disturbs.POINTER | Disturbs.FOCUS | Disturbs.STACKING
 TECHNIQUES = {
     one.name: one
@@ -56,10 +62,12 @@ TECHNIQUES = {
         Technique("atspi.focus", Disturbs.FOCUS | Disturbs.STACKING, "taking the focus over the accessibility bus"),
         Technique("x11.activation", Disturbs.NOTHING, "events of a pointer, sent to the window alone", _SENT_TO),
         Technique("x11.keys", Disturbs.NOTHING, "events of a keyboard, sent to the window alone", _SENT_TO),
+        Technique("x11.drop", Disturbs.NOTHING, "a text dropped on the window alone, at the caret", _DROPPED_ON),
         Technique("x11.choose", Disturbs.NOTHING, "clicking through a page's own menu, by events sent to it", _PAGES),
         Technique("xtest.pointer", _REAL, "the desktop's own pointer"),
         Technique("xtest.keys", Disturbs.KEYBOARD | Disturbs.FOCUS | Disturbs.STACKING, "the desktop's own keyboard"),
         Technique("xtest.choose", _REAL, "opening a list or menu with the pointer and choosing in it"),
+        Technique("clipboard", Disturbs.CLIPBOARD, "pasting; what was in the clipboard is put back", _SENT_TO),
     )
 }
 
@@ -75,8 +83,11 @@ LADDERS: dict[str, tuple[str, ...]] = {
     "hover": ("xtest.pointer", "x11.activation"),
     "drag": ("xtest.pointer", "x11.activation"),
     "scroll": ("xtest.pointer", "x11.activation"),
-    "type": ("atspi.text", "xtest.keys", "x11.keys"),
-    "set": ("atspi.value", "atspi.selection", "atspi.action", "atspi.text", "xtest.keys", "xtest.choose", "x11.keys"),
+    "type": ("atspi.text", "xtest.keys", "x11.keys", "x11.drop", "clipboard"),
+    "set": (
+        *("atspi.value", "atspi.selection", "atspi.action", "atspi.text", "xtest.keys", "xtest.choose"),
+        *("x11.keys", "x11.drop", "clipboard"),
+    ),
     "clear": ("atspi.text", "xtest.keys", "x11.keys"),
     "key": ("xtest.keys", "x11.keys"),
     "select": (
@@ -118,7 +129,7 @@ def ladder(
             raise Invalid(f"There is no technique {via!r:.40}.", next="via: one of " + ", ".join(TECHNIQUES))
         if via not in names:
             raise Invalid(f"`{do}` has no technique {via}.", next="via: one of " + ", ".join(names))
-        names = (via,)
+        names, allowed = (via,), allowed | TECHNIQUES[via].disturbs & Disturbs.CLIPBOARD
     tried = [TECHNIQUES[name] for name in names]
     if opens and do in _OPENING:
         tried = [replace(one, disturbs=one.disturbs | Disturbs.KEYBOARD) for one in tried]
@@ -128,6 +139,8 @@ def ladder(
 def _why_not(technique: Technique, allowed: Disturbs, toolkit: str) -> str:
     if technique.toolkits and toolkit not in technique.toolkits:
         return f"{toolkit or 'an unknown toolkit'} does not take it"
+    if Disturbs.CLIPBOARD in technique.disturbs & ~allowed:
+        return f'only where it is asked for: "via": "{technique.name}"'
     if technique.disturbs not in allowed:
         return f"disturbs {_words(technique.disturbs & ~allowed)}"
     return ""

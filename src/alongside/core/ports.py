@@ -114,10 +114,14 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What a technique sent; ``unknown`` where the application did not answer in time (it may still act)."""
+    """What a technique sent; ``unknown`` where the application did not answer in time (it may still act).
+
+    ``aside`` is what the caller has to know besides, however the step is judged.
+    """
 
     told: str = ""
     unknown: bool = False
+    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ class Batch:
             return Outcome(
                 verdict.mark,
                 what,
-                verdict.told,
+                "; ".join(one for one in (verdict.told, delivery.aside) if one),
                 technique.name,
                 _ms(started),
                 verdict.reason,

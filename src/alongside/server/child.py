@@ -15,20 +15,20 @@ import threading
 COMMAND = [sys.executable, "-P", "-m", "alongside.driver"]
 """Starts a driver; ``-P`` because the folder the server runs in may hold anything."""
 
-LINK = "ALONGSIDE_LINK_FD"
+LINK, LEDGER = "ALONGSIDE_LINK_FD", "ALONGSIDE_LEDGER_FD"
 
 
 class Child:
-    """The process, and our end of its link in ``link``."""
+    """The process, and our end of its link in ``link``; what it holds it writes into the file ``ledger``."""
 
-    def __init__(self) -> None:
+    def __init__(self, ledger: int) -> None:
         self.link, theirs = socket.socketpair()
         with theirs:
             try:
                 self._process = subprocess.Popen(
                     COMMAND,
-                    env={**os.environ, LINK: str(theirs.fileno())},
-                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, LINK: str(theirs.fileno()), LEDGER: str(ledger)},
+                    pass_fds=[theirs.fileno(), ledger],
                     stdin=subprocess.DEVNULL,
                     stdout=2,
                 )
@@ -51,17 +51,19 @@ class HeadStart:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._child: Child | None = None
+        # One for all that follow each other: the next one lets go of what the last one held.
+        self._ledger = os.memfd_create("alongside-ledger-user")
         self._taken = False
 
     def start(self) -> None:
         # What goes wrong here goes wrong again, and is told, when the child is needed.
         with self._lock, contextlib.suppress(OSError):
             if not self._taken and self._child is None:
-                self._child = Child()
+                self._child = Child(self._ledger)
 
     def take(self) -> Child:
         """The child that was started ahead; a new one from the second call on."""
         with self._lock:
             self._taken = True
             child, self._child = self._child, None
-        return child or Child()
+        return child or Child(self._ledger)

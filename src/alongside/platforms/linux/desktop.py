@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 from alongside.core.errors import AlongsideError, NeedsSandbox, Unavailable
 from alongside.core.geometry import Point
 from alongside.core.ports import Act, Delivery, Passed, Row
-from alongside.platforms.linux import apps, devices, gtk_actions
+from alongside.platforms.linux import apps, devices, gtk_actions, texts
 from alongside.platforms.linux.atspi import actions
 from alongside.platforms.linux.atspi.bus import Bus
 from alongside.platforms.linux.atspi.tree import AtspiTree
 from alongside.platforms.linux.gtk_actions import GtkActions
 from alongside.platforms.linux.x11.activation import Activation, undo_told
+from alongside.platforms.linux.x11.clipboard import Clipboard, is_lent
 from alongside.platforms.linux.x11.connection import X11
+from alongside.platforms.linux.x11.drop import undo_drags
 from alongside.platforms.linux.x11.events import Events
 from alongside.platforms.linux.x11.focus import FocusKeeper
 from alongside.platforms.linux.x11.input import Input
 from alongside.platforms.linux.x11.screen import Screen
+from alongside.platforms.linux.x11.selection import Selections
 from alongside.platforms.linux.x11.windows import Windows
 
 if TYPE_CHECKING:
@@ -66,7 +69,9 @@ class LinuxDesktop:
         self.tree = _Tree(bus, self._menus)
         self.input = pointer
         self.bus = bus
-        self._x, self._events, self._ledger = x, events, ledger
+        self._x, self._events, self.ledger = x, events, ledger
+        self._selections: Selections | None = None
+        self._clipboard: Clipboard | None = None
         # On a desktop of the agent's own nobody's focus is kept.
         self.focus = FocusKeeper(x, self.windows, events) if pointer is None else None
         self._apps = apps.Apps()
@@ -86,11 +91,16 @@ class LinuxDesktop:
         pointer = await Input.open(x, events, ledger.hold, ledger.released) if own else None
         # What the last driver of this desktop held when it died, the latest first.
         await undo_told(x, ledger)
+        await undo_drags(x, ledger)
         if pointer is not None and ledger.entries:
             await pointer.undo(ledger.entries[::-1])
             await pointer.release_all()
         screen = await Screen.open(x)
-        return cls(x, events, bus, ledger=ledger, pointer=pointer, screen=screen)
+        self = cls(x, events, bus, ledger=ledger, pointer=pointer, screen=screen)
+        if is_lent(ledger):
+            with contextlib.suppress(AlongsideError):  # then it is somebody else's by now
+                await (await self.clipboard()).undo()
+        return self
 
     async def menu_item(self, window: Window, path: Sequence[str]) -> Element | None:
         """An item of the menus that a window exports on the session bus."""
@@ -104,16 +114,28 @@ class LinuxDesktop:
             if act.element is not None and act.element.source == gtk_actions.SOURCE:
                 raise Passed("it is not in the tree")
             return await actions.TECHNIQUES[technique](self.bus, act)
-        deliver = devices.TECHNIQUES[technique]
-        if technique in devices.SENT:
+        deliver = texts.TECHNIQUES.get(technique) or devices.TECHNIQUES[technique]
+        if technique in devices.SENT or technique in texts.TECHNIQUES:
             if act.snapshot.toolkit == "Chromium" and "minimised" in act.window.states:
                 raise Passed("a minimised page takes no events")  # measured
-            ledger = self._ledger
+            ledger = self.ledger
             async with Activation(self._x, self._events, act.window.native, ledger.hold, ledger.released) as sent:
                 return await deliver(self, sent, act)
         if self.input is None:
             raise Passed("this desktop has no pointer and keyboard of the agent's own")
         return await deliver(self, self.input, act)
+
+    async def selections(self) -> Selections:
+        """What owns and reads selections; connected when it is first needed."""
+        if self._selections is None:
+            self._selections = await Selections.open(self._x.display, self._x.kind)
+        return self._selections
+
+    async def clipboard(self) -> Clipboard:
+        """The clipboard, for what asks for it by name."""
+        if self._clipboard is None:
+            self._clipboard = Clipboard(await self.selections(), self.ledger)
+        return self._clipboard
 
     async def launch(self, application: str, arguments: Sequence[str]) -> int:
         """Start an application; its process id."""
@@ -170,7 +192,7 @@ class LinuxDesktop:
 
     async def release(self) -> None:
         """Let go of every key and button that is held down, or that a window was told to be down."""
-        await undo_told(self._x, self._ledger)
+        await undo_told(self._x, self.ledger)
         if self.input is not None:
             await self.input.release_all()
 
@@ -181,6 +203,9 @@ class LinuxDesktop:
         for work in (self.release, self.screen.close, self._x.close):
             with contextlib.suppress(AlongsideError):
                 await work()
+        if self._selections is not None:
+            with contextlib.suppress(AlongsideError):
+                await self._selections.close()
         self._events.close()
         self.tree.close()
         self.bus.close()

@@ -12,6 +12,7 @@ from dbus_fast import Variant
 
 from alongside.core.checks import number
 from alongside.core.errors import AppHung
+from alongside.core.geometry import Rect
 from alongside.core.outline import quote
 from alongside.core.ports import Act, Delivery, Passed
 from alongside.core.targets import only
@@ -221,6 +222,20 @@ async def caret(bus: Bus, element: Element) -> int | None:
 async def move_caret(bus: Bus, element: Element, at: int) -> None:
     """Put the caret of a text somewhere."""
     await bus.try_call(Call(_node(element), TEXT, "SetCaretOffset", "i", (at,)))
+
+
+async def has_selection(bus: Bus, element: Element) -> bool:
+    """Whether a part of a text is selected."""
+    return bool(_has(element, TEXT) and await bus.try_call(Call(_node(element), TEXT, "GetNSelections")))
+
+
+async def character(bus: Bus, element: Element, at: int) -> Rect | None:
+    """Where a character of a text is, in the element's own coordinates; None where it does not tell."""
+    if not _has(element, TEXT):
+        return None
+    coordinates = origin_of(element).coordinates
+    found = await bus.try_call(Call(_node(element), TEXT, "GetCharacterExtents", "iu", (at, coordinates)))
+    return Rect(*found) if found and found[3] > 0 else None
 
 
 async def focus(bus: Bus, act: Act) -> Delivery:

@@ -150,7 +150,7 @@ class Bus:
         self._fail_all()
 
     def post(self, call: Call, answered: Answered) -> None:
-        """Send a call as soon as there is room; ``answered`` gets its first value, or a ``CallFailed``."""
+        """Send a call as soon as there is room; ``answered`` gets what it is answered, or a ``CallFailed``."""
         if not self.connected:
             answered(CallFailed("org.freedesktop.DBus.Error.Disconnected", "the bus is gone"))
         elif len(self._pending) < IN_FLIGHT:
@@ -159,7 +159,7 @@ class Bus:
             self._queue.append((call, answered))
 
     async def call(self, call: Call, deadline: float = 1.0) -> Any:
-        """One call's first value; ``CallFailed``, ``AppGone``, or ``AppHung`` after ``deadline`` seconds."""
+        """One call's value, a list of several; ``CallFailed``, ``AppGone``, or ``AppHung`` after ``deadline`` s."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def answered(value: Any) -> None:
@@ -233,7 +233,8 @@ class Bus:
                 text = str(message.body[0]) if message.body else ""
                 answered(CallFailed(message.error_name or "", text))
             else:
-                answered(_plain(message.body[0]) if message.body else None)
+                values = [_plain(one) for one in message.body] or [None]
+                answered(values[0] if len(values) == 1 else values)
             return True
         if kind is MessageType.SIGNAL:
             for heard in self._listeners:

@@ -191,6 +191,8 @@ class Input:
                     self._keyboard.clear([int(code) for code in detail.split(",")])
                 case "lock":
                     self._keyboard.lock_caps(True)
+                case _:
+                    continue
             self._released(what)
         self._x.sync()
 
