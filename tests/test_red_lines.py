@@ -15,7 +15,7 @@ from x11_proxy import Proxy, Sent
 from alongside.server.desktops import Desktops
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from x11_support import Display
 
@@ -87,6 +87,7 @@ async def test_what_is_refused_sends_nothing_either(watched: tuple[Person, Proxy
 
 async def test_only_the_focus_that_was_taken_is_given_back(watched: tuple[Person, Proxy]) -> None:
     person, proxy = watched
+    await person.open("gtk3")  # Qt 5 does not find a bus on which nobody is yet
     app = await person.open("qt5", None, "--set", "hostile")
     await app.look()
     await person.open("gtk3")
@@ -157,21 +158,26 @@ def test_the_judge_reads_long_requests(display: Display) -> None:
         assert not proxy.broken
 
 
+def until(holds: Callable[[], object]) -> None:
+    """Wait for what another process does."""
+    deadline = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)
+
+
 def mapped(display: Display) -> int:
     """A window on a display, once its window manager is there; it goes with the display."""
     connection: Any = xcffib.connect(display.name)  # type: ignore[no-untyped-call]
     screen = connection.get_setup().roots[0]
     window = int(connection.generate_id())
     core, whole = connection.core, xcffib.xproto.WindowClass.InputOutput
+    core.CreateWindow(0, window, screen.root, 0, 0, 200, 100, 0, whole, screen.root_visual, 0, [])
     name = "_NET_SUPPORTING_WM_CHECK"
     atom = core.InternAtom(False, len(name), name).reply().atom
-    deadline = time.monotonic() + 5
-    while not core.GetProperty(False, screen.root, atom, 0, 0, 1).reply().value_len:
-        assert time.monotonic() < deadline, "no window manager came up"
-        time.sleep(0.005)
-    core.CreateWindow(0, window, screen.root, 0, 0, 200, 100, 0, whole, screen.root_visual, 0, [])
+    until(lambda: core.GetProperty(False, screen.root, atom, 0, 0, 1).reply().value_len)
     core.MapWindow(window)
-    core.GetInputFocus().reply()
+    until(lambda: core.GetWindowAttributes(window).reply().map_state == xcffib.xproto.MapState.Viewable)
     _kept.append(connection)
     return window
 
