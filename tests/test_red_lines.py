@@ -176,8 +176,12 @@ def mapped(display: Display) -> int:
     name = "_NET_SUPPORTING_WM_CHECK"
     atom = core.InternAtom(False, len(name), name).reply().atom
     until(lambda: core.GetProperty(False, screen.root, atom, 0, 0, 1).reply().value_len)
-    core.MapWindow(window)
-    until(lambda: core.GetWindowAttributes(window).reply().map_state == xcffib.xproto.MapState.Viewable)
+
+    def shown() -> bool:
+        core.MapWindow(window)  # openbox misses what is mapped while it starts
+        return bool(core.GetWindowAttributes(window).reply().map_state == xcffib.xproto.MapState.Viewable)
+
+    until(shown)
     _kept.append(connection)
     return window
 
