@@ -122,7 +122,6 @@ def active(display: str) -> int:
         (("windowraise",), {"ConfigureWindow"}),
         (("windowfocus",), {"SetInputFocus"}),
         (("windowminimize",), {"SendEvent"}),
-        (("key", "--window", "a"), {"SetInputFocus", "SendEvent"}),
     ],
     ids=lambda one: one[0] if isinstance(one, tuple) else "",
 )
@@ -131,8 +130,6 @@ def test_the_judge_catches_what_crosses_one(display: Display, command: tuple[str
     with Proxy(display.name) as proxy:
         if command[0].startswith("window"):
             command = (*command, str(window))
-        elif "--window" in command:
-            command = (*command[:2], str(window), *command[2:])
         environment = {**display.environment, "DISPLAY": proxy.display}
         subprocess.run(["xdotool", *command], env=environment, check=True, timeout=10, stdout=subprocess.DEVNULL)
         found = {one.partition(":")[0] for one in proxy.crossed()}
