@@ -29,7 +29,7 @@ class Page:
         self.columns = Gtk.Box(spacing=8, border_width=4)
         self.content.pack_end(self.columns, True, True, 0)
         self.window.add(self.content)
-        self._down: set[int] = set()
+        self.down: set[int] = set()  # the buttons that it was told are down
         Gdk.event_handler_set(self._event)
         self.pokes: dict[str, Callable[[str], None]] = {
             "believes": lambda _: self._tell_beliefs(),
@@ -46,15 +46,15 @@ class Page:
 
     def _event(self, event: Any) -> None:
         if event.type == Gdk.EventType.BUTTON_PRESS:
-            self._down.add(event.button.button)
+            self.down.add(event.button.button)
         elif event.type == Gdk.EventType.BUTTON_RELEASE:
-            self._down.discard(event.button.button)
+            self.down.discard(event.button.button)
         Gtk.main_do_event(event)
 
     def _tell_beliefs(self) -> None:
         """Whether it believes to have the focus, and how many buttons it believes to be down."""
         focus = any(window.has_toplevel_focus() for window in Gtk.Window.list_toplevels())
-        self.log("window", "believes", {"focus": focus, "buttons": len(self._down)})
+        self.log("window", "believes", {"focus": focus, "buttons": len(self.down)})
 
     def _key(self, _window: Any, event: Any) -> bool:
         if event.keyval == Gdk.KEY_F5:

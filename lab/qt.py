@@ -67,7 +67,7 @@ class Page:
     def _tell_beliefs(self) -> None:
         """Whether it believes to have the focus, and how many buttons it believes to be down."""
         down = self.application.mouseButtons()
-        buttons = bin(down.value if hasattr(down, "value") else int(down)).count("1")  # Qt 6 has enums
+        buttons = (down.value if hasattr(down, "value") else int(down)).bit_count()  # Qt 6 has enums
         self.log("window", "believes", {"focus": self.application.activeWindow() is not None, "buttons": buttons})
 
     def _read_pokes(self, file: common.PokeFile) -> None:
