@@ -146,6 +146,7 @@ def pointer_areas(page: Page) -> list[Any]:
     token, basket, hover, double = area("Token"), area("Basket"), area("Hover me"), area("Double")
     token.drag_source_set(Gdk.ModifierType.BUTTON1_MASK, TEXT_TARGETS, Gdk.DragAction.COPY)
     token.connect("drag-data-get", lambda _, __, data, *___: data.set(data.get_target(), 8, b"Token"))
+    token.connect("drag-end", lambda *_: page.down.clear())  # GTK keeps the release for itself
     basket.drag_dest_set(Gtk.DestDefaults.ALL, TEXT_TARGETS, Gdk.DragAction.COPY)
 
     def received(_widget: Any, _context: Any, _x: int, _y: int, data: Any, *_rest: Any) -> None:

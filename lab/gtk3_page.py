@@ -29,7 +29,10 @@ class Page:
         self.columns = Gtk.Box(spacing=8, border_width=4)
         self.content.pack_end(self.columns, True, True, 0)
         self.window.add(self.content)
+        self.down: set[int] = set()  # the buttons that it was told are down
+        Gdk.event_handler_set(self._event)
         self.pokes: dict[str, Callable[[str], None]] = {
+            "believes": lambda _: self._tell_beliefs(),
             "close": lambda _: self._close(),
             "dialog": lambda _: self.open_dialog(),
             "title": self.window.set_title,
@@ -40,6 +43,18 @@ class Page:
         self.window.connect("destroy", lambda _: Gtk.main_quit())
         if options.poke:
             GLib.timeout_add(common.POLL_MS, self._read_pokes, common.PokeFile(options.poke))
+
+    def _event(self, event: Any) -> None:
+        if event.type == Gdk.EventType.BUTTON_PRESS:
+            self.down.add(event.button.button)
+        elif event.type == Gdk.EventType.BUTTON_RELEASE:
+            self.down.discard(event.button.button)
+        Gtk.main_do_event(event)
+
+    def _tell_beliefs(self) -> None:
+        """Whether it believes to have the focus, and how many buttons it believes to be down."""
+        focus = any(window.has_toplevel_focus() for window in Gtk.Window.list_toplevels())
+        self.log("window", "believes", {"focus": focus, "buttons": len(self.down)})
 
     def _key(self, _window: Any, event: Any) -> bool:
         if event.keyval == Gdk.KEY_F5:

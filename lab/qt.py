@@ -31,6 +31,7 @@ class Page:
         self.columns = self.widgets.QHBoxLayout(central)
         self.window.setCentralWidget(central)
         self.pokes: dict[str, Callable[[str], object]] = {
+            "believes": lambda _: self._tell_beliefs(),
             "close": lambda _: self.window.close(),
             "dialog": lambda _: self.open_dialog(),
             "title": self.window.setWindowTitle,
@@ -62,6 +63,12 @@ class Page:
     def _closed(self, event: Any) -> None:
         self.log("window", "closed")
         event.accept()
+
+    def _tell_beliefs(self) -> None:
+        """Whether it believes to have the focus, and how many buttons it believes to be down."""
+        down = self.application.mouseButtons()
+        buttons = (down.value if hasattr(down, "value") else int(down)).bit_count()  # Qt 6 has enums
+        self.log("window", "believes", {"focus": self.application.activeWindow() is not None, "buttons": buttons})
 
     def _read_pokes(self, file: common.PokeFile) -> None:
         for line in file.take():

@@ -19,16 +19,17 @@ LINK, LEDGER = "ALONGSIDE_LINK_FD", "ALONGSIDE_LEDGER_FD"
 
 
 class Child:
-    """The process, and our end of its link in ``link``; what it holds it writes into the file ``ledger``."""
+    """The process, and our end of its link in ``link``."""
 
-    def __init__(self, ledger: int) -> None:
+    def __init__(self, ledger: int | None) -> None:
         self.link, theirs = socket.socketpair()
+        told = {} if ledger is None else {LEDGER: str(ledger)}
         with theirs:
             try:
                 self._process = subprocess.Popen(
                     COMMAND,
-                    env={**os.environ, LINK: str(theirs.fileno()), LEDGER: str(ledger)},
-                    pass_fds=[theirs.fileno(), ledger],
+                    env={**os.environ, LINK: str(theirs.fileno()), **told},
+                    pass_fds=[theirs.fileno(), *([] if ledger is None else [ledger])],
                     stdin=subprocess.DEVNULL,
                     stdout=2,
                 )
@@ -46,13 +47,15 @@ class Child:
 
 
 class HeadStart:
-    """A child that may be started, from any thread, before the server that will use it is there."""
+    """A child that may be started, from any thread, before the server that will use it is there.
+
+    What one of them tells applications and has not taken back when it dies is in the ledger that the next one gets.
+    """
 
     def __init__(self) -> None:
+        self._ledger = os.memfd_create("alongside-ledger-user") if sys.platform == "linux" else None
         self._lock = threading.Lock()
         self._child: Child | None = None
-        # One for all that follow each other: the next one lets go of what the last one held.
-        self._ledger = os.memfd_create("alongside-ledger-user")
         self._taken = False
 
     def start(self) -> None:
@@ -67,3 +70,9 @@ class HeadStart:
             self._taken = True
             child, self._child = self._child, None
         return child or Child(self._ledger)
+
+    def close(self) -> None:
+        """Let go of the ledger; no child is started any more."""
+        if self._ledger is not None:
+            os.close(self._ledger)
+            self._ledger = None

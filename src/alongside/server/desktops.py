@@ -118,6 +118,7 @@ class Desktops:
             starting.cancel()
         closing = [self._close(one) for one in list(self._open.values())]
         await _finished(asyncio.gather(*self._starts, *closing, return_exceptions=True))
+        self._head_start.close()
 
     @property
     def sandboxes(self) -> list[Desktop]:

@@ -38,6 +38,7 @@ _COMES_UP = 10.0
 _POLL = 0.002
 # How long a page takes to draw again (seconds).
 _WAKES = 0.3
+_MOST_MENUS = 6  # that are open at once
 
 
 class _Tree(AtspiTree):
@@ -93,8 +94,10 @@ class LinuxDesktop:
         await undo_told(x, ledger)
         await undo_drags(x, ledger)
         if pointer is not None and ledger.entries:
+            left = [int(what.partition(":")[2]) for what in ledger.entries if what.startswith("menu:")]
             await pointer.undo(ledger.entries[::-1])
             await pointer.release_all()
+            await _close_menus(Windows(x, events), pointer, left)
         screen = await Screen.open(x)
         self = cls(x, events, bus, ledger=ledger, pointer=pointer, screen=screen)
         if is_lent(ledger):
@@ -123,7 +126,14 @@ class LinuxDesktop:
                 return await deliver(self, sent, act)
         if self.input is None:
             raise Passed("this desktop has no pointer and keyboard of the agent's own")
-        return await deliver(self, self.input, act)
+        opens = f"menu:{act.window.native}" if technique == "xtest.choose" else ""
+        if not opens:
+            return await deliver(self, self.input, act)
+        self.ledger.hold(opens)
+        try:
+            return await deliver(self, self.input, act)
+        finally:
+            self.ledger.released(opens)
 
     async def selections(self) -> Selections:
         """What owns and reads selections; connected when it is first needed."""
@@ -210,6 +220,16 @@ class LinuxDesktop:
         self.tree.close()
         self.bus.close()
         self._menus.close()
+
+
+async def _close_menus(windows: Windows, pointer: Input, left: Sequence[int]) -> None:
+    """Close what a driver opened for a step of these windows and did not live to close."""
+    for _ in range(_MOST_MENUS if left else 0):
+        listed = await windows.list()
+        processes = {one.pid for one in listed if one.native in left}
+        if not any(one.kind == "popup" and (one.pid in processes or one.owner in left) for one in listed):
+            return
+        await pointer.keys("escape")
 
 
 async def _display(display: str, *, own: bool) -> X11:
