@@ -101,9 +101,11 @@ LADDERS: dict[str, tuple[str, ...]] = {
 }
 
 # Where another order is better for one role of a toolkit. Qt presses a button 100 ms after its action was taken
-# (QAbstractButton.animateClick), and at once when the pointer clicks on it.
+# (QAbstractButton.animateClick), and a tab as well; at once when a pointer clicks on it.
 _ORDERS: dict[tuple[str, str, str], tuple[str, ...]] = {
-    ("Qt", "button", "click"): ("xtest.pointer", "atspi.action", "x11.activation")
+    ("Qt", "button", "click"): ("xtest.pointer", "x11.activation", "atspi.action"),
+    ("Qt", "tab", "click"): ("xtest.pointer", "x11.activation", "atspi.action"),
+    ("Qt", "tab", "select"): ("x11.activation", "atspi.selection", "atspi.action", "xtest.pointer"),
 }
 
 # Steps whose action opens the menu or list of what has one. A menu takes a grab of the person's keyboard, wherever it

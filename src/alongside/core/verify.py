@@ -34,8 +34,10 @@ PROBATION = 1.2
 RESTLESS = 10.0
 # What changes this soon after a step is still the step's (seconds).
 GRACE = 0.3
-# A state that was reached must still hold this long after it was first seen (seconds).
-HOLDS = 0.15
+# What was reached must still hold this long after it was first seen (seconds): a state, or a text or number, which an
+# application that does not like it puts right as soon as it is idle.
+_HOLDS, _TEXT_HOLDS = 0.15, 0.04
+_WRITTEN = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 # States that a click changes whatever it does.
 _PASSING = frozenset({"focused", "active", "busy", "offscreen", "hidden", "pressed"})
 # Browsers make a text anew when it changes.
@@ -69,6 +71,11 @@ def implied(step: Step, target: Element | None) -> Check | None:
         case "click" | "invoke" | "toggle" | "menu" if target is not None:
             return _flipped(target)
     return None
+
+
+def holds_for(check: Check, subject: Element) -> float:
+    """How long what was reached must hold to be believed (seconds)."""
+    return _TEXT_HOLDS if check.value is not None and subject.role in _WRITTEN else _HOLDS
 
 
 def chosen(step: Step, target: Element | None) -> bool:

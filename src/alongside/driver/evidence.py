@@ -164,11 +164,7 @@ class Judge:
             if now >= deadline:
                 break
             # A walk costs as much as the window is large: seldom, and less often as time passes.
-            if (
-                wanted is None
-                and now - walked > 0.12
-                and self._seen.snapshot.toolkit not in self._desktop.platform.tells
-            ):
+            if anywhere and now - walked > 0.12 and not self._desktop.platform.tells_all(self._seen.snapshot):
                 walked = now
                 if found := await self._walk(before):
                     return found

@@ -93,10 +93,10 @@ class Batch:
         held, self._held = self._held, []
         good = True
         for place, verdict, seen_at in held:
-            rest = seen_at + verify.HOLDS - time.monotonic()
+            assert verdict.hold is not None and verdict.subject is not None  # noqa: PT018,S101 - what is held has both
+            rest = seen_at + verify.holds_for(verdict.hold, verdict.subject) - time.monotonic()
             if rest > 0:
                 await asyncio.sleep(rest)
-            assert verdict.hold is not None and verdict.subject is not None  # noqa: PT018,S101 - what is held has both
             try:
                 now = await self._tree.read(verdict.subject)
             except AlongsideError:

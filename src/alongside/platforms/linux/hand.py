@@ -48,6 +48,7 @@ _BROWSERS = frozenset({"Chromium", "Firefox"})
 _LINES, _HOVER = 3, 0.05
 # How far before an element is looked for one that takes the focus, and how many Tabs are pressed.
 _NEIGHBOURS = 3
+_TABS = 0.15  # seconds that a Tab may take to move the focus
 # Pixels that a wheel click scrolls at most; how often is tried, and how often in vain.
 _WHEEL, _MOST_WHEELS, _STUCK = 150, 60, 3
 
@@ -282,7 +283,8 @@ class Hand:
         for one in self.snapshot:
             if one.key == element.key:
                 break
-            if one.role in TEXT_ROLES | _BUTTONS and one.enabled and "hidden" not in one.states:
+            takes = one.role in TEXT_ROLES | _BUTTONS and one.enabled and "hidden" not in one.states
+            if takes and "multiline" not in one.states:  # there Tab would be written
                 before.append(one)
         for one in reversed(before[-_NEIGHBOURS:]):
             try:
@@ -292,7 +294,8 @@ class Hand:
             for _ in range(_NEIGHBOURS):
                 self.sent = "pressed Tab"
                 await self.own.keys("tab")
-                if await self.is_focused(element):
+                # Qt answers that it has the key before it has moved the focus.
+                if await self._until([element], lambda now: "focused" in now.states, _TABS):
                     return True
         return False
 
