@@ -1,0 +1,177 @@
+"""What tools can do in a person's windows while they work, judged by the windows themselves.
+
+    .venv/bin/python bench/act.py [--wms openbox] [--layouts covered] [--toolkits gtk3,qt5] [--tools ours] [--tasks ...]
+
+Each task runs in a window of the lab while a scripted person types and clicks in an editor in front: side by side, over
+it, or with it minimised or on another workspace. docs/bench.md tells how a cell is judged. The data, a table and a plot
+go to bench/results. The exit status is 1 where Alongside disturbed the person or was sure of what was not so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import act_report  # noqa: E402 - tests/ has what reads the lab's logs
+from act_ours import Ours  # noqa: E402
+from act_run import Cell, Front, run_task, ten_steps  # noqa: E402
+from act_tasks import TASKS, Task  # noqa: E402
+from act_windows import EDITORS, MANAGERS, SCREEN, TOOLKITS, Screen, close_lab, missing, open_lab  # noqa: E402
+from place import Place, quiet_line  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from act_tool import Tool
+    from act_windows import LabWindow
+
+TOOLS: dict[str, Callable[[Place, Screen, LabWindow], Tool]] = {"ours": Ours}
+THINKING_S = 1.5  # between the first look and the first step: no model answers sooner
+_LANGUAGE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+
+
+class Run:
+    """The cells so far; each is written as soon as it is there."""
+
+    def __init__(self, folder: Path, tasks: list[Task]) -> None:
+        self.folder, self.tasks = folder, tasks
+        self.cells: list[Cell] = []
+        self.notes: list[dict[str, Any]] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "act.jsonl").write_text("", encoding="utf-8")
+
+    def write(self, line: dict[str, Any]) -> None:
+        with (self.folder / "act.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def note(self, **line: Any) -> None:
+        """Something beside the cells: what was skipped and why, what was timed."""
+        self.notes.append(line)
+        self.write(line)
+
+    def add(self, cell: Cell) -> None:
+        self.cells.append(cell)
+        self.write(cell.to_json())
+        notes = ("FALSE" if cell.false else "", ",".join(cell.disturbed), "" if cell.arrived else "keys lost")
+        end = "done" if cell.done else "not "
+        told = "" if cell.done else cell.told[:100]
+        print(f"    {cell.task:11} {end} {cell.ms:7.1f} ms ", cell.said, *filter(None, notes), told, flush=True)
+
+
+@dataclass(frozen=True)
+class Group:
+    """All tasks of one tool in one new window."""
+
+    manager: str
+    layout: str
+    toolkit: str
+    tool: str
+
+    def __str__(self) -> str:
+        return f"{self.manager} · {self.layout} · {self.toolkit} · {self.tool}"
+
+    async def work(self, run: Run, place: Place, screen: Screen) -> None:
+        window = await open_lab(place, screen, self.toolkit, f"Lab {self.toolkit} {self.layout} {self.tool}")
+        front = Front(place, screen, window, self.layout)
+        try:
+            async with TOOLS[self.tool](place, screen, window) as tool, front:
+                await tool.read(run.tasks[0])
+                await asyncio.sleep(THINKING_S)
+                for task in run.tasks:
+                    cell = Cell(self.manager, self.layout, self.toolkit, self.tool, task.name)
+                    await run_task(cell, task, tool, window, front)
+                    run.add(cell)
+                if isinstance(tool, Ours) and (self.manager, self.layout) == ("openbox", "side"):
+                    steps = [{"do": do, "target": "Subscribe"} for do in ("uncheck", "check") * 5]
+                    run.note(**await ten_steps(tool.act, tool.glance, steps), toolkit=self.toolkit)
+        finally:
+            close_lab(place, window)
+
+
+async def _on(manager: str, run: Run, options: argparse.Namespace) -> None:
+    if missing(MANAGERS[manager][0]):
+        run.note(kind="skipped", what=manager, why=f"{manager} is not installed")
+        return
+    for layout, toolkit, tool in itertools.product(options.layouts, options.toolkits, options.tools):
+        group = Group(manager, layout, toolkit, tool)
+        print(f"  {group}", flush=True)
+        with (
+            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+            Place(Path(folder), MANAGERS[manager], SCREEN) as place,
+            contextlib.closing(Screen(place)) as screen,
+        ):
+            try:
+                await screen.managed()
+                await group.work(run, place, screen)
+            except (TimeoutError, OSError, AssertionError) as error:
+                why = str(error) or repr(error)
+                print(f"    skipped: {why}")
+                run.note(kind="skipped", what=str(group), why=why)
+
+
+def versions() -> str:
+    """What was measured, and on what."""
+    packages = ("xvfb", "at-spi2-core", "libgtk-3-0", "libqt5core5a", "libqt6core6", "chromium", *MANAGERS)
+    command = ["dpkg-query", "-W", "-f", "${Package} ${Version}, ", *(one.replace("_", "-") for one in packages)]
+    listed = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {listed}alongside {metadata.version('alongside')}"
+
+
+def _several(known: object) -> Callable[[str], list[str]]:
+    names = [str(one) for one in known]  # type: ignore[attr-defined] # a dict or a list of names
+
+    def chosen(text: str) -> list[str]:
+        wrong = [one for one in text.split(",") if one not in names]
+        if wrong:
+            raise argparse.ArgumentTypeError(f"{', '.join(wrong)}: known are {', '.join(names)}")
+        return text.split(",")
+
+    return chosen
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [task.name for task in TASKS]
+    for option, known in (
+        ("wms", MANAGERS),
+        ("layouts", EDITORS),
+        ("toolkits", TOOLKITS),
+        ("tools", TOOLS),
+        ("tasks", names),
+    ):
+        parser.add_argument(f"--{option}", type=_several(known), default=list(known), metavar=",".join(known))
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
+    options = parser.parse_args()
+    os.environ.update(_LANGUAGE)
+    print(quiet_line())
+    run = Run(options.results, [task for task in TASKS if task.name in options.tasks])
+    run.note(kind="run", machine=quiet_line(), versions=versions(), command=" ".join(["bench/act.py", *sys.argv[1:]]))
+    for manager in options.wms:
+        asyncio.run(_on(manager, run, options))
+    act_report.write(run.folder, run.cells, run.notes)
+    ours = [cell for cell in run.cells if cell.tool == "ours"]
+    wrong = [cell for cell in ours if cell.false or not cell.undisturbed]
+    for cell in wrong:
+        print(
+            f"✗ {cell.manager} {cell.layout} {cell.toolkit} {cell.task}: {cell.said} done={cell.done} {cell.disturbed}"
+        )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
