@@ -80,7 +80,7 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
             yield (
                 f"* {one['steps']} steps, {one['toolkit']}: {one['one_call_ms']:.0f} ms in one call, "
                 f"{one['calls_ms']:.0f} ms in {one['steps']} calls, a round trip alone {one['round_trip_ms']:.1f} ms: "
-                f"{'no' if one['holds'] else 'MORE'} than the calls without their round trips."
+                f"{'no more' if one['holds'] else 'MORE'} than the calls less nine round trips."
             )
     yield from _by_task(cells)
     yield from _told(cells)

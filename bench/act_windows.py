@@ -65,7 +65,7 @@ class Screen:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._connection = xcffib.connect(display=place.environment["DISPLAY"])
+        self._connection: Any = xcffib.connect(display=place.environment["DISPLAY"])
         self._root = self._connection.get_setup().roots[self._connection.pref_screen].root
 
     def close(self) -> None:
