@@ -27,11 +27,15 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import act_report  # noqa: E402 - tests/ has what reads the lab's logs
+import act_cua  # noqa: E402 - tests/ has what reads the lab's logs
+import act_report  # noqa: E402
+import act_xdotool  # noqa: E402
+from act_cua import Cua  # noqa: E402
 from act_ours import Ours  # noqa: E402
 from act_run import Cell, Front, run_task, ten_steps  # noqa: E402
 from act_tasks import TASKS, Task  # noqa: E402
 from act_windows import EDITORS, MANAGERS, SCREEN, TOOLKITS, Screen, close_lab, missing, open_lab  # noqa: E402
+from act_xdotool import Xdotool  # noqa: E402
 from place import Place, quiet_line  # noqa: E402
 
 if TYPE_CHECKING:
@@ -40,7 +44,8 @@ if TYPE_CHECKING:
     from act_tool import Tool
     from act_windows import LabWindow
 
-TOOLS: dict[str, Callable[[Place, Screen, LabWindow], Tool]] = {"ours": Ours}
+TOOLS: dict[str, Callable[[Place, Screen, LabWindow], Tool]] = {"ours": Ours, "cua": Cua, "xdotool": Xdotool}
+LACKS = {"ours": str, "cua": act_cua.missing, "xdotool": act_xdotool.missing}
 THINKING_S = 1.5  # between the first look and the first step: no model answers sooner
 _LANGUAGE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 
@@ -69,7 +74,7 @@ class Run:
         self.write(cell.to_json())
         notes = ("FALSE" if cell.false else "", ",".join(cell.disturbed), "" if cell.arrived else "keys lost")
         end = "done" if cell.done else "not "
-        told = "" if cell.done else cell.told[:100]
+        told = "" if cell.done or not cell.tries else cell.tries[-1][:90]
         print(f"    {cell.task:11} {end} {cell.ms:7.1f} ms ", cell.said, *filter(None, notes), told, flush=True)
 
 
@@ -107,7 +112,11 @@ async def _on(manager: str, run: Run, options: argparse.Namespace) -> None:
     if missing(MANAGERS[manager][0]):
         run.note(kind="skipped", what=manager, why=f"{manager} is not installed")
         return
-    for layout, toolkit, tool in itertools.product(options.layouts, options.toolkits, options.tools):
+    for tool in options.tools:
+        if why := LACKS[tool]():
+            run.note(kind="skipped", what=tool, why=why)
+    tools = [tool for tool in options.tools if not LACKS[tool]()]
+    for layout, toolkit, tool in itertools.product(options.layouts, options.toolkits, tools):
         group = Group(manager, layout, toolkit, tool)
         print(f"  {group}", flush=True)
         with (

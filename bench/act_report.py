@@ -111,8 +111,8 @@ def _told(cells: Sequence[Cell]) -> Iterable[str]:
     """What the tools said where a task was not done; the same words of several cells stand once."""
     reasons: dict[tuple[str, str, str, str], list[str]] = {}
     for cell in cells:
-        if not cell.done and cell.told:
-            told = cell.told[:_LIMIT].replace("|", "\\|")
+        if not cell.done and any(cell.tries):
+            told = "<br>".join(one[:_LIMIT] for one in cell.tries).replace("|", "\\|").replace("\n", " ")
             reasons.setdefault((cell.tool, cell.toolkit, cell.task, told), []).append(f"{cell.manager} {cell.layout}")
     if reasons:
         yield from ("", "## What was said where a task was not done", "", "| tool | toolkit | task | where | told |")

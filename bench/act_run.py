@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DONE_S = 1.0  # what an application does later than this after a call is not counted
 AFTER_S = 0.25  # in which a disturbance that comes late still belongs to the task
+_TOLD = 500  # of what a tool says, characters
 _TYPED_BEFORE = 3  # keys of the person that come before a task begins
 
 
@@ -27,7 +28,8 @@ _TYPED_BEFORE = 3  # keys of the person that come before a task begins
 class Cell:
     """One task by one tool. `ms` is of the attempt that counts, `all_ms` of all attempts, `read_ms` of the look before.
 
-    `said` is the tool's own word; `false` that it was sure of what the lab does not show; `also` what else the lab saw.
+    `said` is the tool's own word for it, `tries` what it told of each attempt; `false`: it was sure of what the lab did
+    not see; `also`: what else the lab saw.
     """
 
     manager: str
@@ -38,11 +40,10 @@ class Cell:
     done: bool = False
     said: str = ""
     sure: bool = False
-    told: str = ""
+    tries: list[str] = field(default_factory=list)
     ms: float = 0.0
     all_ms: float = 0.0
     read_ms: float = 0.0
-    attempts: int = 0
     disturbed: list[str] = field(default_factory=list)
     keys: int = 0
     arrived: bool = False
@@ -103,12 +104,13 @@ async def run_task(cell: Cell, task: Task, tool: Tool, window: LabWindow, front:
     await asyncio.sleep(_TYPED_BEFORE * 0.03)
     mark = window.log.mark()
     for attempt in tool.attempts(task):
-        cell.attempts += 1
         started = time.perf_counter()
         claim = await attempt()
-        cell.ms = _since(started) if claim.ms is None else claim.ms
-        cell.all_ms += cell.ms
-        cell.said, cell.told, cell.sure = claim.word, claim.told[:600], claim.word in tool.sure
+        took = _since(started) if claim.ms is None else claim.ms
+        cell.all_ms = round(cell.all_ms + took, 1)
+        cell.tries.append(f"{claim.word}: {claim.told}"[:_TOLD])
+        if took or not cell.said:  # an attempt for which nothing was found to act on does not count
+            cell.ms, cell.said, cell.sure = took, claim.word, claim.word in tool.sure
         with contextlib.suppress(TimeoutError):
             await until(lambda: _seen(window, task, mark), task.name, DONE_S)
         cell.done = _seen(window, task, mark)
