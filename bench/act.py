@@ -91,21 +91,37 @@ class Group:
         return f"{self.manager} · {self.layout} · {self.toolkit} · {self.tool}"
 
     async def work(self, run: Run, place: Place, screen: Screen) -> None:
-        window = await open_lab(place, screen, self.toolkit, f"Lab {self.toolkit} {self.layout} {self.tool}")
+        left = run.tasks
+        for number in itertools.count(1):
+            window = await open_lab(place, screen, self.toolkit, f"Lab {self.toolkit} {self.tool} {number}")
+            try:
+                left = await self._work_on(window, left, run, place, screen)
+            finally:
+                close_lab(place, window)
+            if not left:
+                return
+
+    async def _work_on(
+        self, window: LabWindow, tasks: list[Task], run: Run, place: Place, screen: Screen
+    ) -> list[Task]:
+        """Run the tasks; those are left that come after one in which the application ended."""
         front = Front(place, screen, window, self.layout)
-        try:
-            async with TOOLS[self.tool](place, screen, window) as tool, front:
-                await tool.read(run.tasks[0])
-                await asyncio.sleep(THINKING_S)
-                for task in run.tasks:
-                    cell = Cell(self.manager, self.layout, self.toolkit, self.tool, task.name)
-                    await run_task(cell, task, tool, window, front)
-                    run.add(cell)
-                if isinstance(tool, Ours) and (self.manager, self.layout) == ("openbox", "side"):
-                    steps = [{"do": do, "target": "Subscribe"} for do in ("uncheck", "check") * 5]
-                    run.note(**await ten_steps(tool.act, tool.glance, steps), toolkit=self.toolkit)
-        finally:
-            close_lab(place, window)
+        async with TOOLS[self.tool](place, screen, window) as tool, front:
+            await tool.read(tasks[0])
+            await asyncio.sleep(THINKING_S)
+            for task in tasks:
+                cell = Cell(self.manager, self.layout, self.toolkit, self.tool, task.name)
+                await run_task(cell, task, tool, window, front)
+                run.add(cell)
+                if (status := window.ended) is not None:
+                    why = f"the application ended with status {status}; a new window for the rest"
+                    print(f"    {why}")
+                    run.note(kind="ended", what=f"{self} · {task.name}", why=why)
+                    return tasks[tasks.index(task) + 1 :]
+            if isinstance(tool, Ours) and (self.manager, self.layout) == ("openbox", "side"):
+                steps = [{"do": do, "target": "Subscribe"} for do in ("uncheck", "check") * 5]
+                run.note(**await ten_steps(tool.act, tool.glance, steps), toolkit=self.toolkit)
+        return []
 
 
 async def _on(manager: str, run: Run, options: argparse.Namespace) -> None:

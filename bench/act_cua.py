@@ -63,6 +63,7 @@ class Cua:
         if ours is None:
             raise TimeoutError("cua-driver does not list the window")
         self._there = {"pid": ours["pid"], "window_id": ours["window_id"]}
+        await self._eyes.look()
         return self
 
     async def __aexit__(self, *_: object) -> None:

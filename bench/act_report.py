@@ -70,6 +70,7 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
         )
     yield ""
     yield from (f"* Skipped: {one['what']}: {one['why']}" for one in notes if one["kind"] == "skipped")
+    yield from (f"* {one['what']}: {one['why']}." for one in notes if one["kind"] == "ended")
     for layout, (ratio, count) in ratios(cells).items():
         yield f"* Time of ours / cua, {layout}: median **{ratio:.2f}** over {count} tasks that both did."
     few, of = unsure(cells)

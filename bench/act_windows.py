@@ -59,6 +59,11 @@ class LabWindow:
     log: LabLog
     processes: list[subprocess.Popen[bytes]]
 
+    @property
+    def ended(self) -> int | None:
+        """The status with which the application ended; None while it runs."""
+        return self.processes[-1].poll()
+
 
 class Screen:
     """A connection that puts windows where a layout has them, and tells where they are."""
@@ -200,14 +205,27 @@ class Eyes:
     def __init__(self, place: Place, toolkit: str) -> None:
         self._environment = {**os.environ, **place.environment}
         self._name = TOOLKITS[toolkit]
+        self._seen: list[Any] = []
 
-    async def centre(self, name: str, role: str = "") -> tuple[int, int] | None:
-        """The middle of the visible element of that name on the display; the field rather than its label."""
+    async def look(self) -> None:
+        """Read where everything is. Seldom: Chromium 156 crashed in reads of libatspi while somebody typed into it."""
         reader = await asyncio.create_subprocess_exec(
             *(SYSTEM_PYTHON, str(LAB / "tree.py"), self._name), env=self._environment, stdout=asyncio.subprocess.PIPE
         )
         out, _ = await reader.communicate()
-        found = [(kind, at) for other, kind, at in json.loads(out or b"[]") if other == name and _shown(at)]
+        self._seen = json.loads(out or b"[]")
+
+    async def centre(self, name: str, role: str = "") -> tuple[int, int] | None:
+        """The middle of the visible element of that name on the display; the field rather than its label.
+
+        Nothing in the lab moves: what was seen once is where it was. Only for what was not, the window is read again.
+        """
+        if not self._known(name, role):
+            await self.look()
+        return self._known(name, role)
+
+    def _known(self, name: str, role: str) -> tuple[int, int] | None:
+        found = [(kind, at) for other, kind, at in self._seen if other == name and _shown(at)]
         fits = [at for kind, at in found if role in kind and kind not in {"label", "static"}]
         if not fits:
             return None

@@ -41,6 +41,7 @@ class Xdotool:
         self._ms = 0.0
 
     async def __aenter__(self) -> Self:
+        await self._eyes.look()
         return self
 
     async def __aexit__(self, *_: object) -> None:
