@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from act_windows import LabWindow
 
 TOOLS: dict[str, Callable[[Place, Screen, LabWindow], Tool]] = {"ours": Ours, "cua": Cua, "xdotool": Xdotool}
-LACKS = {"ours": str, "cua": act_cua.missing, "xdotool": act_xdotool.missing}
+LACKS: dict[str, Callable[[], str]] = {"ours": str, "cua": act_cua.missing, "xdotool": act_xdotool.missing}
 THINKING_S = 1.5  # between the first look and the first step: no model answers sooner
 _LANGUAGE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 
@@ -53,21 +53,36 @@ _LANGUAGE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 class Run:
     """The cells so far; each is written as soon as it is there."""
 
-    def __init__(self, folder: Path, tasks: list[Task]) -> None:
+    def __init__(self, folder: Path, tasks: list[Task], *, add: bool) -> None:
         self.folder, self.tasks = folder, tasks
         self.cells: list[Cell] = []
+        self.earlier: list[dict[str, Any]] = []
         self.notes: list[dict[str, Any]] = []
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "act.jsonl").write_text("", encoding="utf-8")
+        self._file = folder / "act.jsonl"
+        if add and self._file.exists():
+            self.earlier = [json.loads(line) for line in self._file.read_text(encoding="utf-8").splitlines()]
+        else:
+            self._file.write_text("", encoding="utf-8")
 
     def write(self, line: dict[str, Any]) -> None:
-        with (self.folder / "act.jsonl").open("a", encoding="utf-8") as file:
+        with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def note(self, **line: Any) -> None:
         """Something beside the cells: what was skipped and why, what was timed."""
         self.notes.append(line)
         self.write(line)
+
+    def finish(self) -> None:
+        """Write the report, of earlier runs as well where this one is added to them."""
+        again = {cell.key for cell in self.cells}
+        kept = [Cell(**{k: v for k, v in one.items() if k != "kind"}) for one in self.earlier if one["kind"] == "cell"]
+        cells = sorted([*(cell for cell in kept if cell.key not in again), *self.cells], key=_order)
+        notes = [*(one for one in self.earlier if one["kind"] != "cell"), *self.notes]
+        lines = [*notes, *(cell.to_json() for cell in cells)]
+        self._file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines), encoding="utf-8")
+        act_report.write(self.folder, cells, notes)
 
     def add(self, cell: Cell) -> None:
         self.cells.append(cell)
@@ -76,6 +91,11 @@ class Run:
         end = "done" if cell.done else "not "
         told = "" if cell.done or not cell.tries else cell.tries[-1][:90]
         print(f"    {cell.task:11} {end} {cell.ms:7.1f} ms ", cell.said, *filter(None, notes), told, flush=True)
+
+
+def _order(cell: Cell) -> tuple[int, ...]:
+    known = (list(MANAGERS), list(EDITORS), list(TOOLKITS), list(TOOLS), [task.name for task in TASKS])
+    return tuple(names.index(name) for names, name in zip(known, cell.key, strict=True))
 
 
 @dataclass(frozen=True)
@@ -141,7 +161,7 @@ async def _on(manager: str, run: Run, options: argparse.Namespace) -> None:
             contextlib.closing(Screen(place)) as screen,
         ):
             try:
-                await screen.managed()
+                await screen.managed(manager)
                 await group.work(run, place, screen)
             except (TimeoutError, OSError, AssertionError) as error:
                 why = str(error) or repr(error)
@@ -181,14 +201,17 @@ def main() -> int:
     ):
         parser.add_argument(f"--{option}", type=_several(known), default=list(known), metavar=",".join(known))
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
+    parser.add_argument(
+        "--add", action="store_true", help="add to the results that are there, and replace the same cells"
+    )
     options = parser.parse_args()
     os.environ.update(_LANGUAGE)
     print(quiet_line())
-    run = Run(options.results, [task for task in TASKS if task.name in options.tasks])
+    run = Run(options.results, [task for task in TASKS if task.name in options.tasks], add=options.add)
     run.note(kind="run", machine=quiet_line(), versions=versions(), command=" ".join(["bench/act.py", *sys.argv[1:]]))
     for manager in options.wms:
         asyncio.run(_on(manager, run, options))
-    act_report.write(run.folder, run.cells, run.notes)
+    run.finish()
     ours = [cell for cell in run.cells if cell.tool == "ours"]
     wrong = [cell for cell in ours if cell.false or not cell.undisturbed]
     for cell in wrong:

@@ -33,14 +33,17 @@ def _groups(cells: Iterable[Cell]) -> dict[Group, list[Cell]]:
 
 
 def ratios(cells: Sequence[Cell]) -> dict[str, tuple[float, int]]:
-    """Per layout: the median of ours / cua over the tasks that both did, and how many those are."""
+    """The median of ours / cua over the tasks that both did, and how many those are; by layout, and toolkit in it."""
     times: dict[tuple[str, ...], dict[str, float]] = {}
     for cell in cells:
-        if cell.done:
+        if cell.done and cell.ms:
             times.setdefault((cell.layout, cell.manager, cell.toolkit, cell.task), {})[cell.tool] = cell.ms
-    both = [(key[0], one["ours"] / one["cua"]) for key, one in times.items() if one.get("cua") and "ours" in one]
-    layouts = {layout: [ratio for other, ratio in both if other == layout] for layout, _ in both}
-    return {layout: (statistics.median(found), len(found)) for layout, found in layouts.items()}
+    found: dict[str, list[float]] = {}
+    for (layout, _, toolkit, _), one in times.items():
+        if "cua" in one and "ours" in one:
+            for name in (layout, f"{layout}, {toolkit}"):
+                found.setdefault(name, []).append(one["ours"] / one["cua"])
+    return {name: (statistics.median(all_), len(all_)) for name, all_ in found.items()}
 
 
 def unsure(cells: Iterable[Cell]) -> tuple[int, int]:
@@ -71,8 +74,8 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
     yield ""
     yield from (f"* Skipped: {one['what']}: {one['why']}" for one in notes if one["kind"] == "skipped")
     yield from (f"* {one['what']}: {one['why']}." for one in notes if one["kind"] == "ended")
-    for layout, (ratio, count) in ratios(cells).items():
-        yield f"* Time of ours / cua, {layout}: median **{ratio:.2f}** over {count} tasks that both did."
+    for name, (ratio, count) in sorted(ratios(cells).items()):
+        yield f"* Time of ours / cua, {name}: median **{ratio:.2f}** over {count} tasks that both did."
     few, of = unsure(cells)
     if of:
         yield f"* `~` on tasks that we did: {few} of {of} ({100 * few / of:.1f} %)."

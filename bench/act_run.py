@@ -58,7 +58,11 @@ class Cell:
         return self.arrived and not self.disturbed
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "cell", **asdict(self), "false": self.false}
+        return {"kind": "cell", **asdict(self)}
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.manager, self.layout, self.toolkit, self.tool, self.task
 
 
 class Front:
@@ -83,11 +87,8 @@ class Front:
             log = self._place.folder / f"{self._window.title}.person{self._count}.log"
             environment = {**self._place.environment}
             self.person = await self._stack.enter_async_context(ScriptedPerson(log, environment, EDITORS[self._layout]))
-            editor = self._screen.window("Person's editor")
-            if editor is None:
-                raise TimeoutError("the person's editor is not among the windows")
-            await self._screen.check(self._window.id, editor, self._layout)
-            await self.person.report()
+        await self._screen.check(self._window.id, self._layout)
+        await self.person.report()
         return self.person
 
     async def leave(self) -> None:

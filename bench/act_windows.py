@@ -43,9 +43,11 @@ FLAGS = {
     "chromium": ("--force-renderer-accessibility", "--disable-backgrounding-occluded-windows"),
 }
 MANAGERS = {"openbox": ("openbox",), "xfwm4": ("xfwm4",), "kwin_x11": ("kwin_x11",)}
+TITLE = "Person's editor"
 _READY_S = 30.0
 _PLACED_S = 5.0
-_ICONIC, _WITHDRAWN_FROM = 3, 2
+_ICONIC = 3  # of WM_STATE
+_BY_PAGER = 2  # who asks, in EWMH's words
 
 
 @dataclass
@@ -76,15 +78,17 @@ class Screen:
     def close(self) -> None:
         self._connection.disconnect()
 
-    async def managed(self) -> str:
-        """The name of the window manager, once there is one."""
+    async def managed(self, manager: str) -> None:
+        """Wait for that window manager and two workspaces; TimeoutError where another one answers."""
         await until(lambda: self._numbers(self._root, "_NET_SUPPORTING_WM_CHECK"), "a window manager", _READY_S)
         check = self._numbers(self._root, "_NET_SUPPORTING_WM_CHECK")[0]
         self._tell_root("_NET_NUMBER_OF_DESKTOPS", self._root, 2)
         await until(
             lambda: self._numbers(self._root, "_NET_NUMBER_OF_DESKTOPS")[:1] >= (2,), "two workspaces", _READY_S
         )
-        return self._text(check, "_NET_WM_NAME")
+        name = self._text(check, "_NET_WM_NAME")
+        if manager.partition("_")[0] not in name.casefold():
+            raise TimeoutError(f"{manager} did not start; {name} did")
 
     def window(self, title: str) -> int | None:
         for window in self._numbers(self._root, "_NET_CLIENT_LIST"):
@@ -98,21 +102,33 @@ class Screen:
 
     async def arrange(self, window: int, layout: str) -> None:
         """Put the window on the current workspace, or where the layout has it."""
-        there = self._numbers(self._root, "_NET_CURRENT_DESKTOP")[0]
         if layout == "minimised":
             self._tell_root("WM_CHANGE_STATE", window, _ICONIC)
-            await until(lambda: self._numbers(window, "WM_STATE")[:1] == (_ICONIC,), "minimising", _PLACED_S)
+            await until(lambda: self._minimised(window), "minimising", _PLACED_S)
         elif layout == "workspace":
-            self._tell_root("_NET_WM_DESKTOP", window, 1 - there, _WITHDRAWN_FROM)
-            await until(
-                lambda: self._numbers(window, "_NET_WM_DESKTOP")[:1] == (1 - there,), "the other workspace", _PLACED_S
-            )
+            here = self._numbers(self._root, "_NET_CURRENT_DESKTOP")[0]
+            self._tell_root("_NET_WM_DESKTOP", window, 1 - here, _BY_PAGER)
+            await until(lambda: self._elsewhere(window), "the other workspace", _PLACED_S)
 
-    async def check(self, window: int, editor: int, layout: str) -> None:
+    async def check(self, window: int, layout: str) -> None:
         """TimeoutError unless the window is to the person's editor as the layout says."""
-        if layout in {"side", "covered"}:
-            wanted = layout == "covered"
-            await until(lambda: self._covers(editor, window) is wanted, f"the layout {layout}", _PLACED_S)
+        editor = self.window(TITLE)
+        if editor is None:
+            raise TimeoutError("the person's editor is not among the windows")
+        holds = {
+            "side": lambda: self._covers(editor, window) is False,
+            "covered": lambda: self._covers(editor, window) is True,
+            "minimised": lambda: self._minimised(window),
+            "workspace": lambda: self._elsewhere(window),
+        }
+        await until(holds[layout], f"the layout {layout}", _PLACED_S)
+
+    def _minimised(self, window: int) -> bool:
+        return self._numbers(window, "WM_STATE")[:1] == (_ICONIC,)
+
+    def _elsewhere(self, window: int) -> bool:
+        there, here = self._numbers(window, "_NET_WM_DESKTOP"), self._numbers(self._root, "_NET_CURRENT_DESKTOP")
+        return bool(there) and there[:1] != here[:1]
 
     def _covers(self, editor: int, window: int) -> bool | None:
         """Whether all of the window is under the editor; None where a part is, or it lies above."""
@@ -129,7 +145,7 @@ class Screen:
 
     def activate(self, window: int) -> None:
         """Bring the window in front, as a pager does."""
-        self._tell_root("_NET_ACTIVE_WINDOW", window, 2, 0, 0)
+        self._tell_root("_NET_ACTIVE_WINDOW", window, _BY_PAGER)
 
     @property
     def active(self) -> int:
