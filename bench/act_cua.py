@@ -46,6 +46,7 @@ _SET = {"text": "Name", "replace": "City", "number": "Amount", "multiline": "Not
 class Cua:
     name = "cua"
     sure = frozenset({"confirmed"})
+    failed = frozenset({"suspected_noop", "refused", "background_unavailable"})
 
     def __init__(self, place: Place, screen: Screen, window: LabWindow) -> None:
         environment = {**os.environ, **place.environment, **_QUIET}

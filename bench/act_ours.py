@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Ours:
     name = "ours"
     sure = frozenset("✓=")
+    failed = frozenset("✗")
 
     def __init__(self, place: Place, _screen: Screen, window: LabWindow) -> None:
         environment = {**os.environ, **place.environment, "ALONGSIDE_HOME": str(place.folder / "alongside")}

@@ -32,12 +32,17 @@ def _groups(cells: Iterable[Cell]) -> dict[Group, list[Cell]]:
     return groups
 
 
-def ratios(cells: Sequence[Cell]) -> dict[str, tuple[float, int]]:
-    """The median of ours / cua over the tasks that both did, and how many those are; by layout, and toolkit in it."""
+def ratios(cells: Sequence[Cell], *, looks: bool) -> dict[str, tuple[float, int]]:
+    """The median of ours / cua over the tasks that both did, and how many those are; by layout, and toolkit in it.
+
+    `looks`: with the look before the task.
+    """
     times: dict[tuple[str, ...], dict[str, float]] = {}
     for cell in cells:
         if cell.done and cell.ms:
-            times.setdefault((cell.layout, cell.manager, cell.toolkit, cell.task), {})[cell.tool] = cell.ms
+            times.setdefault((cell.layout, cell.manager, cell.toolkit, cell.task), {})[cell.tool] = (
+                cell.ms + looks * cell.read_ms
+            )
     found: dict[str, list[float]] = {}
     for (layout, _, toolkit, _), one in times.items():
         if "cua" in one and "ours" in one:
@@ -59,8 +64,8 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
     yield ""
     yield "How a cell is judged: docs/bench.md. ![plot](act.svg)"
     yield ""
-    yield "| window manager | layout | toolkit | tool | done | said | false ✓ | disturbed | keys lost | median ms |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "| window manager | layout | toolkit | tool | done | said | false ✓ | false ✗ | disturbed | keys lost | median ms |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for (manager, layout, toolkit, tool), row in _groups(cells).items():
         said = " ".join(f"{count} {word}" for word, count in Counter(one.said for one in row if one.said).most_common())
         changed = Counter(itertools.chain.from_iterable(one.disturbed for one in row))
@@ -68,14 +73,18 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
         times = [one.ms for one in row if one.done]
         yield (
             f"| {manager} | {layout} | {toolkit} | {tool} | **{len(times)}/{len(row)}** | {said} "
-            f"| {sum(one.false for one in row)} | {disturbed} | {sum(not one.arrived for one in row)} "
+            f"| {sum(one.false for one in row)} | {sum(one.denied for one in row)} | {disturbed} | {sum(not one.arrived for one in row)} "
             f"| {f'{statistics.median(times):.0f}' if times else '-'} |"
         )
     yield ""
     yield from (f"* Skipped: {one['what']}: {one['why']}" for one in notes if one["kind"] == "skipped")
     yield from (f"* {one['what']}: {one['why']}." for one in notes if one["kind"] == "ended")
-    for name, (ratio, count) in sorted(ratios(cells).items()):
-        yield f"* Time of ours / cua, {name}: median **{ratio:.2f}** over {count} tasks that both did."
+    acting, with_looks = ratios(cells, looks=False), ratios(cells, looks=True)
+    for name, (ratio, count) in sorted(acting.items()):
+        yield (
+            f"* Time of ours / cua, {name}: median **{ratio:.2f}** of the acting calls alone, "
+            f"**{with_looks[name][0]:.2f}** with the look before, over {count} tasks that both did."
+        )
     few, of = unsure(cells)
     if of:
         yield f"* `~` on tasks that we did: {few} of {of} ({100 * few / of:.1f} %)."

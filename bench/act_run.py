@@ -28,8 +28,8 @@ _TYPED_BEFORE = 3  # keys of the person that come before a task begins
 class Cell:
     """One task by one tool. `ms` is of the attempt that counts, `all_ms` of all attempts, `read_ms` of the look before.
 
-    `said` is the tool's own word for it, `tries` what it told of each attempt; `false`: it was sure of what the lab did
-    not see; `also`: what else the lab saw.
+    `said` is the tool's own word for it, `tries` what it told of each attempt; `sure` that
+    it is done and `failed` that it is not are what that word means; `also`: what else the lab saw; `lost`: what was typed and what arrived, where it differs.
     """
 
     manager: str
@@ -40,6 +40,7 @@ class Cell:
     done: bool = False
     said: str = ""
     sure: bool = False
+    failed: bool = False
     tries: list[str] = field(default_factory=list)
     ms: float = 0.0
     all_ms: float = 0.0
@@ -47,11 +48,17 @@ class Cell:
     disturbed: list[str] = field(default_factory=list)
     keys: int = 0
     arrived: bool = False
+    lost: str = ""
     also: list[str] = field(default_factory=list)
 
     @property
     def false(self) -> bool:
         return self.sure and not self.done
+
+    @property
+    def denied(self) -> bool:
+        """It said that it failed, and the lab shows the effect."""
+        return self.failed and self.done
 
     @property
     def undisturbed(self) -> bool:
@@ -111,7 +118,8 @@ async def run_task(cell: Cell, task: Task, tool: Tool, window: LabWindow, front:
         cell.all_ms = round(cell.all_ms + took, 1)
         cell.tries.append(f"{claim.word}: {claim.told}"[:_TOLD])
         if took or not cell.said:  # an attempt for which nothing was found to act on does not count
-            cell.ms, cell.said, cell.sure = took, claim.word, claim.word in tool.sure
+            cell.ms, cell.said = took, claim.word
+            cell.sure, cell.failed = claim.word in tool.sure, claim.word in tool.failed
         with contextlib.suppress(TimeoutError):
             await until(lambda: _seen(window, task, mark), task.name, DONE_S)
         cell.done = _seen(window, task, mark)
@@ -122,6 +130,7 @@ async def run_task(cell: Cell, task: Task, tool: Tool, window: LabWindow, front:
     cell.disturbed = sorted({str(one["what"]) for one in report.disturbances})
     cell.keys = len(report.typed)
     cell.arrived = report.typed == report.arrived and bool(report.typed)
+    cell.lost = "" if cell.arrived else f"{report.typed!r} arrived as {report.arrived!r}"
     cell.done = _seen(window, task, mark)
     cell.also = _also(window, task, mark)
     if not cell.undisturbed:

@@ -23,10 +23,11 @@ Attempt = Callable[[], Awaitable[Claim]]
 
 
 class Tool(Protocol):
-    """One tool at work on one window; `sure` are the words by which it says that a task is done."""
+    """One tool at work on one window; by the words `sure` it says that a task is done, by `failed` that it is not."""
 
     name: str
     sure: frozenset[str]
+    failed: frozenset[str]
 
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...

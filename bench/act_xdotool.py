@@ -34,6 +34,7 @@ _TYPED = {"text": "Name", "replace": "City", "number": "Amount", "multiline": "N
 class Xdotool:
     name = "xdotool"
     sure: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
 
     def __init__(self, place: Place, screen: Screen, window: LabWindow) -> None:
         self._environment = {**os.environ, **place.environment}
