@@ -64,7 +64,7 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
     yield ""
     yield "How a cell is judged: docs/bench.md. ![plot](act.svg)"
     yield ""
-    yield "| window manager | layout | toolkit | tool | done | said | false ✓ | false ✗ | disturbed | keys lost | median ms |"
+    yield "| window manager | layout | toolkit | tool | done | said | false ✓ | false ✗ | disturbed | keys lost | ms |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for (manager, layout, toolkit, tool), row in _groups(cells).items():
         said = " ".join(f"{count} {word}" for word, count in Counter(one.said for one in row if one.said).most_common())
@@ -73,8 +73,8 @@ def _markdown(cells: Sequence[Cell], notes: Sequence[dict[str, Any]]) -> Iterabl
         times = [one.ms for one in row if one.done]
         yield (
             f"| {manager} | {layout} | {toolkit} | {tool} | **{len(times)}/{len(row)}** | {said} "
-            f"| {sum(one.false for one in row)} | {sum(one.denied for one in row)} | {disturbed} | {sum(not one.arrived for one in row)} "
-            f"| {f'{statistics.median(times):.0f}' if times else '-'} |"
+            f"| {sum(one.false for one in row)} | {sum(one.denied for one in row)} | {disturbed} "
+            f"| {sum(not one.arrived for one in row)} | {f'{statistics.median(times):.0f}' if times else '-'} |"
         )
     yield ""
     yield from (f"* Skipped: {one['what']}: {one['why']}" for one in notes if one["kind"] == "skipped")

@@ -28,8 +28,8 @@ _TYPED_BEFORE = 3  # keys of the person that come before a task begins
 class Cell:
     """One task by one tool. `ms` is of the attempt that counts, `all_ms` of all attempts, `read_ms` of the look before.
 
-    `said` is the tool's own word for it, `tries` what it told of each attempt; `sure` that
-    it is done and `failed` that it is not are what that word means; `also`: what else the lab saw; `lost`: what was typed and what arrived, where it differs.
+    `said` is the tool's own word for it, which means that it is `sure` to have done it or that it `failed`; `tries` is
+    what it told of each attempt. `also`: what else the lab saw. `lost`: what was typed and what arrived, where it differs.
     """
 
     manager: str
