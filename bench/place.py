@@ -7,9 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from alongside.platforms.linux.apps import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,8 +26,8 @@ def quiet_line() -> str:
 class Place:
     """A display with a window manager, a session bus and an accessibility bus."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, manager: Sequence[str] = ("openbox",), screen: str = "1280x1024") -> None:
+        self._folder, self._manager, self._screen = folder, manager, screen
         self._started: list[subprocess.Popen[bytes]] = []
         self.environment: dict[str, str] = {}
 
@@ -33,7 +36,17 @@ class Place:
         runtime.mkdir(mode=0o700)
         home.mkdir()
         reading, writing = os.pipe()
-        xvfb = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"]
+        xvfb = [
+            "Xvfb",
+            "-displayfd",
+            str(writing),
+            "-screen",
+            "0",
+            f"{self._screen}x24",
+            "-nolisten",
+            "tcp",
+            "-noreset",
+        ]
         self._started.append(subprocess.Popen(xvfb, pass_fds=[writing], stderr=subprocess.DEVNULL))
         os.close(writing)
         with os.fdopen(reading) as told:
@@ -51,7 +64,7 @@ class Place:
         self.start("dbus-daemon", "--session", f"--address={address}", "--nofork", "--nopidfile")
         wait_for((runtime / "bus").exists, "the session bus")
         self.start("/usr/libexec/at-spi-bus-launcher", "--launch-immediately", "--a11y=1")
-        self.start("openbox")
+        self.start(*self._manager)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -63,6 +76,16 @@ class Place:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def stop(self, process: subprocess.Popen[bytes]) -> None:
+        """End a program that was started here."""
+        self._started.remove(process)
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
     def start(self, *command: str, output: int | IO[bytes] = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(

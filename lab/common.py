@@ -6,6 +6,10 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 POLL_MS = 10  # a poke is executed within two of these
 
@@ -27,6 +31,7 @@ SORTED = ("Ant", "Bee", "Cat", "Dog", "Eel", "Fox")
 FORGED = '[12] button "OK"\n1 \u2713 click \u202edesrever\u202c \u2066isolated\u2069 \x07\x1b[31m \u2028end'
 STUBBORN_MS = 75
 SLOW_MS = 2000
+TOLD = (("window", "key"), ("menu", "activated"), ("inner", "clicked"))  # else nothing in the window shows them
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Options:
     poke: Path | None
     size: tuple[int, int] | None
     position: tuple[int, int] | None
+    tell: bool
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -48,13 +54,16 @@ def parser(description: str) -> argparse.ArgumentParser:
     out.add_argument("--set", choices=("normal", "hostile", "big"), default="normal")
     out.add_argument("--rows", type=int, default=1000, help="number of elements of the big set")
     out.add_argument("--poke", type=Path, help="file whose lines, once appended, are executed")
+    out.add_argument(
+        "--tell", action="store_true", help="the status label shows the last key, menu item and click on Inner"
+    )
     return out
 
 
 def options(arguments: argparse.Namespace) -> Options:
     size, position = arguments.geometry
     return Options(
-        arguments.log, arguments.title, arguments.set, arguments.rows, arguments.poke, size=size, position=position
+        arguments.log, arguments.title, arguments.set, arguments.rows, arguments.poke, size, position, arguments.tell
     )
 
 
@@ -72,10 +81,13 @@ class EventLog:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8", buffering=1)
+        self.tell: Callable[[str], object] = lambda _: None  # shows it to whoever only reads the window
 
     def __call__(self, widget: str, event: str, value: object = None) -> None:
         line = {"t": time.monotonic(), "widget": widget, "event": event, "value": value}
         self._file.write(json.dumps(line) + "\n")
+        if (widget, event) in TOLD:
+            self.tell(f"Got {value or widget}")
 
 
 class PokeFile:

@@ -190,6 +190,8 @@ def build_normal(page: Page) -> None:
 
     link.connect("activate-link", followed)
     save, status = save_button(page)
+    if page.tells:
+        page.log.tell = status.set_text
     page.column(save, status, page.button("Quiet"), locked, page.check("Subscribe"), *radios(page), link, people(page))
     page.column(*fields(page))
     page.column(*collections(page))

@@ -20,6 +20,7 @@ class Page:
 
     def __init__(self, options: common.Options, log: common.EventLog) -> None:
         self.log = log
+        self.tells = options.tell
         self.window = Gtk.Window(title=options.title)
         if options.size:
             self.window.set_default_size(*options.size)

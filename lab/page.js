@@ -8,6 +8,8 @@ let sent = Promise.resolve();
 function log(widget, event, value = null) {
   const body = JSON.stringify({ widget, event, value });
   sent = sent.then(() => fetch("/event", { method: "POST", body, keepalive: true }));
+  const told = ["window key", "menu activated", "inner clicked"].includes(`${widget} ${event}`);
+  if (told && query.has("tell")) one("#status").textContent = `Got ${value ?? widget}`;
 }
 
 function option(text) {

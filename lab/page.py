@@ -100,6 +100,8 @@ def main() -> None:
     query = {"set": options.set, "title": options.title}
     if options.set == "big":
         query["rows"] = str(options.rows)
+    if options.tell:
+        query["tell"] = "yes"
     if options.poke:
         threading.Thread(target=server.watch, args=(common.PokeFile(options.poke),), daemon=True).start()
     sys.stdout.write(f"http://127.0.0.1:{server.server_port}/?{urlencode(query)}\n")

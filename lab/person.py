@@ -1,6 +1,7 @@
 """The person of a test: an editor in which a script types and clicks, and a recorder of what disturbs them.
 
-As a program it prints `ready` once the editor has the focus, works until stdin closes, and then prints one JSON line.
+As a program it prints `ready` once the editor has the focus, and works until stdin closes. For each line on stdin, and
+at the end, it prints one JSON line of what happened since the last one.
 X11 only. The recorder only reads: probing a grab would itself be a disturbance.
 """
 
@@ -237,26 +238,38 @@ class Person:
         else:
             self._desk.press_key(action)
 
-    def work(self, until_closed: int) -> None:
-        """Type and click until that file descriptor closes, then wait for the last keys to arrive."""
+    def work(self, until_closed: int, tell: Callable[[str], object]) -> None:
+        """Type and click until that file descriptor closes; tell what happened at each line from it, and at the end."""
         actions, due = script(), time.monotonic()
         own = self._desk.connection.get_file_descriptor()
         while True:
             ready, _, _ = select.select([own, until_closed], [], [], POLL_S)
-            if until_closed in ready and not os.read(until_closed, 4096):
-                break
+            if until_closed in ready:
+                asked = os.read(until_closed, 4096)
+                tell(self._report())
+                if not asked:
+                    break
             if time.monotonic() >= due:
                 self.do(next(actions))
                 due = time.monotonic() + KEY_S
             self.watch()
+
+    def _report(self) -> str:
+        """What happened since the last report, once the last keys arrived."""
+        own = self._desk.connection.get_file_descriptor()
         deadline = time.monotonic() + ARRIVAL_DEADLINE_S
         while len(self.arrived) < len(self.typed) and time.monotonic() < deadline:
             select.select([own], [], [], POLL_S)
             self.watch()
-
-    def report(self) -> str:
         text = {"typed": "".join(self.typed), "arrived": "".join(self.arrived)}
-        return json.dumps({**text, "disturbances": self.disturbances})
+        told = json.dumps({**text, "disturbances": self.disturbances})
+        self.typed, self.arrived, self.disturbances = [], [], []
+        return told
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
@@ -266,10 +279,8 @@ def main() -> None:
     arguments = parser.parse_args()
     size, position = arguments.geometry
     person = Person(Desk(size, position or (0, 0)), common.EventLog(arguments.log))
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    person.work(sys.stdin.fileno())
-    sys.stdout.write(person.report() + "\n")
+    say("ready")
+    person.work(sys.stdin.fileno(), say)
 
 
 if __name__ == "__main__":

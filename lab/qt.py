@@ -15,12 +15,13 @@ from lab import common, qt_hostile, qt_normal  # the checkout is found by the pa
 class Page:
     """One window, its log, and the rows of labelled widgets that both sets are built of."""
 
-    def __init__(self, binding: str, options: common.Options, log: common.EventLog) -> None:
+    def __init__(self, binding: str, options: common.Options, log: common.EventLog, *, nograb: bool = False) -> None:
         self.core = importlib.import_module(f"{binding}.QtCore")
         self.gui = importlib.import_module(f"{binding}.QtGui")
         self.widgets = importlib.import_module(f"{binding}.QtWidgets")
-        self.application = self.widgets.QApplication(sys.argv[:1])
+        self.application = self.widgets.QApplication(sys.argv[:1] + ["-nograb"] * nograb)
         self.log = log
+        self.tells = options.tell
         self.window = self.widgets.QMainWindow()
         self.window.setWindowTitle(options.title)
         if options.size:
@@ -171,9 +172,10 @@ def build_big(page: Page, rows: int) -> None:
 def main() -> None:
     parser = common.parser(__doc__ or "")
     parser.add_argument("--binding", choices=("PyQt5", "PyQt6"), default="PyQt5")
+    parser.add_argument("-nograb", action="store_true", help="Qt's own option: no menu or list takes a grab")
     arguments = parser.parse_args()
     options = common.options(arguments)
-    page = Page(arguments.binding, options, common.EventLog(options.log))
+    page = Page(arguments.binding, options, common.EventLog(options.log), nograb=arguments.nograb)
     if options.set == "normal":
         qt_normal.build(page)
     elif options.set == "big":

@@ -53,6 +53,8 @@ def radios(page: Any) -> Any:
 
 def save_button(page: Any) -> list[Any]:
     status, save, saved = page.widgets.QLabel("Status"), page.button("Save"), [0]
+    if page.tells:
+        page.log.tell = status.setText
 
     def on_save() -> None:
         saved[0] += 1

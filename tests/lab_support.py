@@ -143,6 +143,15 @@ class ScriptedPerson:
     async def finish(self) -> PersonReport:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        line = await asyncio.wait_for(self._out().readline(), 10)
+        report = await self._next()
         await self._process.wait()
-        return PersonReport(**json.loads(line))
+        return report
+
+    async def report(self) -> PersonReport:
+        """What happened since the last report; the person works on."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"report\n")
+        return await self._next()
+
+    async def _next(self) -> PersonReport:
+        return PersonReport(**json.loads(await asyncio.wait_for(self._out().readline(), 10)))
