@@ -29,7 +29,7 @@ class Cell:
     """One task by one tool. `ms` is of the attempt that counts, `all_ms` of all attempts, `read_ms` of the look before.
 
     `said` is the tool's own word for it, which means that it is `sure` to have done it or that it `failed`; `tries` is
-    what it told of each attempt. `also`: what else the lab saw. `lost`: what was typed and what arrived, where it differs.
+    what it told of each attempt. `also`: what else the lab saw. `lost`: what was typed and what arrived, if not that.
     """
 
     manager: str

@@ -89,9 +89,10 @@ def _measured(found: list[dict[str, Any]]) -> Iterable[str]:
 def _cell(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return ""
-    used = _USED.search(cell["told"])
+    told = (cell["tries"] or [""])[-1]
+    used = _USED.search(told)
     how = f"`{used[1]}`" if used else ""
-    reason = re.search(r"\(([a-z_]+)\)", cell["told"])
+    reason = re.search(r"\(([a-z_]+)\)", told)
     done = how or "done" if cell["done"] else f"not done: {reason[1] if reason else cell['said']}"
     return done + (f", disturbed {' '.join(cell['disturbed'])}" if cell["disturbed"] else "")
 
