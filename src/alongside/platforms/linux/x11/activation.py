@@ -44,7 +44,7 @@ _GROUP = 13  # the place of the layout's number in a state
 _AGO = 600_000
 # Seconds an application gets to handle what it was sent, and one that does not answer pings (Xaw, xterm).
 _ANSWER, _NO_ANSWER = 5.0, 0.05
-_BURST = 100  # characters sent at once
+_BURST = 40  # characters sent at once: a stop comes between two such
 _FRAME = 1 / 60
 _SETTLE = 0.05
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PRESS, _RELEASE = 2, 3
 _CAPS_LOCK = 2
 _SET_MAP = 9  # the opcode; xcffib cannot write the keysyms of this request
-_BURST = 100  # characters sent at once; between bursts the application catches up and the caller may stop
+_BURST = 40  # characters sent at once; between bursts the application catches up and the caller may stop
 
 
 class Keyboard:
