@@ -104,6 +104,15 @@ async def test_a_text_is_dropped_in_a_sandbox(place: Place, kind: str) -> None:
     await place.close(app)
 
 
+async def test_a_text_is_dropped_after_somebody_has_dragged(place: Place) -> None:
+    """Qt owns the selection of its last drag until it ends."""
+    app = await place.open("qt5")
+    await app.look()
+    await app.act(step("drag", "Token", to="Basket"))
+    await does(app, step("set", "Name", value=LINE, via="x11.drop"), "name", LINE)
+    await place.close(app)
+
+
 @pytest.mark.parametrize("kind", DROPPED_ON)
 async def test_a_text_is_dropped_on_a_covered_window(person: Person, kind: str) -> None:
     app = await person.open(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import time
 from typing import TYPE_CHECKING, Any
 
 from alongside.core.errors import AppHung, NoEffect
@@ -22,6 +23,8 @@ _VERSION = 5
 _ANSWER, _TAKEN = 1.0, 3.0
 # How often a place is named until it is accepted; the first time never counts: some have to enter first.
 _MOST_POSITIONS = 4
+# How long after a drag its text may still be fetched, and how often is looked whether another one begins (seconds).
+_HANDED_OVER, _POLL = 0.5, 0.02
 
 
 async def drop(selections: Selections, ledger: Ledger, window: int, at: Point, text: str) -> None:
@@ -33,8 +36,7 @@ async def drop(selections: Selections, ledger: Ledger, window: int, at: Point, t
     version = await selections.property(window, "XdndAware")
     if not version or await selections.property(window, "XdndProxy"):
         raise Passed("the window takes no drops")
-    if await selections.owner(selections.atom("XdndSelection")):
-        raise Passed("something is being dragged on this desktop")
+    await _nobody_drags(selections)
     held = f"told-drag:{window},{selections.window}"
     drag = _Drag(selections, window)
     ledger.hold(held)
@@ -46,6 +48,21 @@ async def drop(selections: Selections, ledger: Ledger, window: int, at: Point, t
         # Also when this is cancelled: it is told that it is over, and finds no text if it asks later.
         await asyncio.shield(drag.end())
         ledger.released(held)
+
+
+async def _nobody_drags(selections: Selections) -> None:
+    """Return where nothing is being dragged and what was dropped has been handed over.
+
+    Qt keeps the selection after a drag until its application ends (measured): whoever owns it drags only while a button
+    is down.
+    """
+    end = time.monotonic() + _HANDED_OVER
+    while await selections.owner(selections.atom("XdndSelection")):
+        if await selections.pressed():
+            raise Passed("something is being dragged on this desktop")
+        if time.monotonic() > end:
+            return
+        await asyncio.sleep(_POLL)
 
 
 class _Drag:

@@ -33,6 +33,7 @@ _WINDOW_ONLY = xcffib.xproto.WindowClass.InputOnly
 _MASKS = xcffib.xproto.EventMask
 _ATOM, _INTEGER, _STRING = xcffib.xproto.Atom.ATOM, xcffib.xproto.Atom.INTEGER, xcffib.xproto.Atom.STRING
 _GONE = xcffib.xproto.Property.Delete  # a property was deleted, or taken
+_BUTTONS = 0x1F00  # in the state of the pointer
 # Bytes that are handed over at once; what is larger goes in parts (INCR).
 _PART = 64 * 1024
 # Of a property, in units of 4 bytes: all of it.
@@ -115,6 +116,11 @@ class Selections:
     async def owner(self, selection: int) -> int:
         """The window that owns a selection, 0 for nobody."""
         return await self._run(lambda: int(self._x.connection.core.GetSelectionOwner(selection).reply().owner))
+
+    async def pressed(self) -> bool:
+        """Whether a button of the pointer is down."""
+        x = self._x
+        return bool(await self._run(lambda: x.connection.core.QueryPointer(x.root).reply().mask & _BUTTONS))
 
     async def take(self, selection: int, content: Mapping[int, Piece]) -> Owned:
         """Own a selection and hand its content to whoever asks; ``Unavailable`` where somebody else was faster."""
