@@ -183,6 +183,8 @@ class Hand:
             listed = await self.desktop.windows.list()
             self.window = replace(self.window, bounds=self._listed(listed).bounds)
             if self.behind:
+                if any(self.is_popup(one) for one in listed):
+                    raise Passed("a menu or list of the application is open, and a click would only close it")
                 return
             top = next(
                 (one for one in reversed(listed) if one.frame.holds(at) and not one.states & {"minimised", "hidden"}),
