@@ -196,8 +196,6 @@ class Judge:
             holds = verify.computed(target, now)
         else:
             holds = wanted.holds(now) if wanted is not None else None
-        if holds and wanted is not None and step.check is None and step.do in ANYTHING and wanted.holds(target):
-            return None  # it was so before: a click on a radio that is on shows nothing
         if holds:
             self._seen.snapshot = self._seen.snapshot.with_element(now)
             told = f"it shows {quote(now.value or '', 80)}" if formula else ""

@@ -182,8 +182,10 @@ class Batch:
         )
         judged = subject is not None or _appears(step)
         stated = step.check or step.do not in ANYTHING or verify.chosen(step, element)
-        if wanted is not None and stated and judged and wanted.holds(subject):
-            return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
+        if wanted is not None and judged and wanted.holds(subject):
+            if stated:
+                return Outcome(Mark.ALREADY, what, f"{wanted} already", ms=_ms(started))
+            wanted = None  # what held before is no evidence: a click on a radio that is on
         judge = Judge(desktop, window, seen, patience=min(1.0, max(0.1, step.timeout)))
         before = await judge.before(step, subject, wants_state=wanted is not None)
         act = Act(step, window, seen.snapshot, element, point, end, end_element)
