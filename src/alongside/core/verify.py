@@ -73,9 +73,12 @@ def implied(step: Step, target: Element | None) -> Check | None:
     return None
 
 
-def holds_for(check: Check, subject: Element) -> float:
-    """How long what was reached must hold to be believed (seconds)."""
-    return _TEXT_HOLDS if check.value is not None and subject.role in _WRITTEN else _HOLDS
+def holds_for(check: Check, subject: Element, *, last: bool) -> float:
+    """How long what was reached must hold to be believed (seconds); longer where another step follows at once.
+
+    What follows may depend on it: a file chooser allows to save a moment after the name was set (measured).
+    """
+    return _TEXT_HOLDS if last and check.value is not None and subject.role in _WRITTEN else _HOLDS
 
 
 def chosen(step: Step, target: Element | None) -> bool:

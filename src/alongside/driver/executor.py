@@ -66,7 +66,7 @@ class Batch:
             self.outcomes.append(outcome)
             if outcome.mark is Mark.FAILED:
                 break
-        await self._still_holds()
+        await self._still_holds(last=True)
         self._refresh_later()
         done = len(self.outcomes)
         self.outcomes += [Outcome(Mark.NOT_EXECUTED, step.named()) for step in steps[done:]]
@@ -88,13 +88,13 @@ class Batch:
         if seen is not None and not self._desktop.platform.tells_all(seen.snapshot):
             self._desktop.read_soon(self._window)
 
-    async def _still_holds(self) -> bool:
+    async def _still_holds(self, *, last: bool = False) -> bool:
         """Read once more what was confirmed: a box may untick itself, a field may take its old text back."""
         held, self._held = self._held, []
         good = True
         for place, verdict, seen_at in held:
             assert verdict.hold is not None and verdict.subject is not None  # noqa: PT018,S101 - what is held has both
-            rest = seen_at + verify.holds_for(verdict.hold, verdict.subject) - time.monotonic()
+            rest = seen_at + verify.holds_for(verdict.hold, verdict.subject, last=last) - time.monotonic()
             if rest > 0:
                 await asyncio.sleep(rest)
             try:
