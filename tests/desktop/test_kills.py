@@ -171,7 +171,6 @@ async def kill_at_random(victim: Victim, name: str) -> None:
         assert await clean() == ((before, UNMOVED), (before, UNMOVED)), "and it stays so"
 
 
-@pytest.mark.skip(reason="a second later the window may still believe that a button is down: not mended yet")
 @pytest.mark.parametrize("kind", ["gtk3", "qt5"])
 async def test_killed_behind_the_persons_window(persons: Person, kind: str) -> None:
     app = await persons.open(kind)

@@ -202,10 +202,7 @@ async def test_a_text_is_pasted_in_a_sandbox(place: Place, kind: str) -> None:
     await place.close(app)
 
 
-LATE = pytest.mark.skip(reason="on a busy machine a covered page may tell of a paste too late: not mended yet")
-
-
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=LATE) if kind == "page" else kind for kind in PASTED_INTO])
+@pytest.mark.parametrize("kind", PASTED_INTO)
 async def test_a_text_is_pasted_into_a_covered_window(person: Person, kind: str) -> None:
     copying = await Copying.started(person)
     await copying.ask("copy-all 1000000")

@@ -38,6 +38,7 @@ _NONLINEAR = 3  # the detail of a focus that came from another application's win
 _SAME_SCREEN, _FOCUSED = 0x01, 0x02  # the flags of a crossing
 # The state that goes with a modifier; of AltGr the usual one.
 _BITS = {"shift": 0x01, "ctrl": 0x04, "alt": 0x08, "super": 0x40, "altgr": 0x80}
+_PRESSED = sum(BUTTON_MASKS.values())
 _GROUP = 13  # the place of the layout's number in a state
 # Events tell a time ten minutes ago, in milliseconds: a window that an application opens because of them asks for the
 # focus as of then, and window managers that prevent the stealing of focus do not give it (measured).
@@ -190,7 +191,8 @@ class Activation:
         self._x.sync()
 
     def _move(self, point: Point) -> None:
-        where = self._under(point)
+        # What is pressed gets all of a drag, wherever it goes.
+        where = self._under(point) if self._inside is None or not self._state & _PRESSED else self._at(point)
         if self._inside is None or self._inside.window != where.window:
             if self._inside is not None:
                 self._cross(_LEAVE, self._inside)
@@ -207,6 +209,13 @@ class Activation:
             if not there.child:
                 return Where(window, Point(there.dst_x, there.dst_y), point)
             window = there.child
+
+    def _at(self, point: Point) -> Where:
+        """A point of the display in the window that the pointer is told to be in."""
+        assert self._inside is not None  # noqa: S101 - asked for in the middle of a drag
+        window = self._inside.window
+        there = self._x.connection.core.TranslateCoordinates(self._x.root, window, *point).reply()
+        return Where(window, Point(there.dst_x, there.dst_y), point)
 
     def _clicks(self, button: int, count: int) -> None:
         # At once: Chromium holds the person's pointer in between (measured).
@@ -288,9 +297,12 @@ def _tell_unfocused(x: X11, window: int) -> None:
 
 
 def _tell_released(x: X11, window: int, button: int) -> None:
-    """Tell a window that a button went up outside of it."""
-    outside = Where(window, Point(-1, -1), Point(-1, -1))
-    send(x, window, _device(x, _RELEASE, button, outside, BUTTON_MASKS.get(button, 0)) + bytes([_SAME_SCREEN]))
+    """Tell a window that a button went up in its corner, away from what was pressed.
+
+    GTK 3 takes no release outside of its windows (measured).
+    """
+    corner = Where(window, Point(0, 0), Point(0, 0))
+    send(x, window, _device(x, _RELEASE, button, corner, BUTTON_MASKS.get(button, 0)) + bytes([_SAME_SCREEN]))
     x.sync()
 
 
